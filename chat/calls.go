@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -100,6 +102,9 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 		g.take(call, end.result)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
+			if errors.Is(end.err, errToolPanic) {
+				s.log.ErrorContext(ctx, "chat: tool panicked", "message_id", g.answer.ID, "tool", end.tool, "err", end.err)
+			}
 		}
 		s.metrics.ToolCalled(end.tool, string(call.State), call.Duration)
 		if len(call.Sources) > 0 { // Before readers see the numbers of its sources.
@@ -119,7 +124,13 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 }
 
 // request makes the next request of a call: its first one or, after a response by the person, the one with the response.
-func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (tool.Result, error) {
+// A panic of the tool, which may process data of others, is an error.
+func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (_ tool.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v\n%s", errToolPanic, v, debug.Stack())
+		}
+	}()
 	arguments := json.RawMessage(call.Arguments)
 	switch {
 	case !exists: // The skill has changed since the call was stored.
@@ -132,6 +143,8 @@ func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (tool
 	}
 	return t.Call(ctx, arguments)
 }
+
+var errToolPanic = errors.New("chat: a tool panicked")
 
 // stoppedCall is the error of a call that ended with its stopped answer.
 const stoppedCall = "停止しました。"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -372,7 +373,7 @@ func shown(text string) string {
 func putToolCall(text *stream.Text, call ToolCall) {
 	input := json.RawMessage(call.Arguments)
 	var compact bytes.Buffer
-	if len(input) > maxShown || json.Compact(&compact, input) != nil {
+	if len(input) > maxShown || json.Compact(&compact, input) != nil || hasLongNumbers(input) {
 		input = encode(shown(call.Arguments))
 	} else {
 		input = compact.Bytes()
@@ -387,6 +388,29 @@ func putToolCall(text *stream.Text, call ToolCall) {
 	if !call.open() && call.State != ToolReturned {
 		putToolResult(text, call)
 	}
+}
+
+// hasLongNumbers reports whether JSON has a number that JavaScript, whose numbers are doubles, would round.
+func hasLongNumbers(arguments []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(arguments))
+	decoder.UseNumber()
+	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
+		number, ok := token.(json.Number)
+		if !ok {
+			continue
+		}
+		double, err := number.Float64()
+		if err != nil || significant(strconv.FormatFloat(double, 'e', -1, 64)) != significant(number.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// significant returns the significant digits of a decimal number.
+func significant(number string) string {
+	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(mantissa), "0")
 }
 
 func putToolResult(text *stream.Text, call ToolCall) {

@@ -37,6 +37,9 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	return []tool.Tool{
 		{Name: "echo", Title: "やまびこ", Rule: tool.RuleAllow, Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
+			if strings.Contains(string(arguments), "混乱") {
+				panic("arguments")
+			}
 			if strings.Contains(string(arguments), "失敗") {
 				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
 			}
@@ -156,6 +159,48 @@ func TestAnswerWithTools(t *testing.T) {
 	f.sendTo(s, f.question("次は"))
 	if messages := model.Next(t).Request.Messages; len(messages) != 4 || len(messages[2].ToolCalls) != 0 {
 		t.Errorf("messages %+v", messages)
+	}
+}
+
+// TestToolThatPanics: a tool that panics, for example because of a hostile server's result, ends its call and not the server.
+func TestToolThatPanics(t *testing.T) {
+	t.Parallel()
+	_, _, model, _ := askWithTools(t, newToolbox(), mute())
+	model.Next(t).CallTools(calling("a", "echo", `{"n":"混乱"}`), calling("b", "echo", `{}`))
+	want := []string{"a:エラー: ツールの実行中に問題が発生しました。", "b:結果{}"}
+	if got := results(model.Next(t).Request); !slices.Equal(got, want) {
+		t.Errorf("results %q", got)
+	}
+}
+
+// TestNumbersThatProgramsRound: arguments with a number that JavaScript would round are a text in the stream, so that
+// no reader shows another number than the one that the tool gets.
+func TestNumbersThatProgramsRound(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
+	rounded := []string{
+		"9007199254740993", "[{\"a\":-12345678901234567890}]", "0.1234567890123456789", "1e999", "-1e-999", "1.00000000000000001",
+	}
+	exact := []string{
+		"9007199254740992", "0.1", "-0", "1.50e2", "1E+22", "123456789012345000000000", "5e-324", `"9007199254740993"`,
+		"1234567890.12345", "{}", "0.30000000000000004",
+	}
+	var calls []llm.ToolCall
+	for i, value := range slices.Concat(rounded, exact) {
+		calls = append(calls, calling(fmt.Sprint("n", i), "echo", `{"n":`+value+`}`))
+	}
+	model.Next(t).CallTools(calls...)
+	model.Next(t).Finish()
+	stream := f.follow(s, f.waitAt(s, exchange).Answer.ID, "")
+	for i, call := range calls {
+		input := call.Arguments
+		if i < len(rounded) {
+			encoded, _ := json.Marshal(input)
+			input = string(encoded)
+		}
+		if !strings.Contains(stream, `"toolCallId":"`+call.ID+`","toolName":"echo","title":"やまびこ","input":`+input+",") {
+			t.Errorf("%s is not in %s", input, stream)
+		}
 	}
 }
 

@@ -61,8 +61,7 @@ func factorReset(ctx context.Context, q querier, userID uuid.UUID) (*org.FactorR
 		SELECT f.requested_by AS by, a.role = $2 AS by_super
 		FROM factor_resets f
 		JOIN users a ON a.id = f.requested_by
-		WHERE f.user_id = $1 AND a.state = $3 AND `+openReset,
-		userID, identity.RoleOrganizationSuperAdmin, identity.StateActive)
+		WHERE f.user_id = $1 AND `+openReset, userID, identity.RoleOrganizationSuperAdmin)
 	if err != nil {
 		return nil, ifNoRows(err, nil)
 	}

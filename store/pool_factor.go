@@ -110,9 +110,11 @@ func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, ev
 		}
 		removed, err := queryValue[bool](ctx, tx, `
 			WITH totp AS (DELETE FROM pool_totp WHERE sub = $1 RETURNING enabled),
-			     codes AS (DELETE FROM pool_recovery_codes WHERE sub = $1),
 			     keys AS (DELETE FROM pool_passkeys WHERE sub = $1 AND $2 RETURNING id)
 			SELECT coalesce((SELECT enabled FROM totp), false) OR EXISTS (SELECT FROM keys)`, sub, passkeys)
+		if err == nil {
+			err = dropRecoveryCodes(ctx, tx, sub)
+		}
 		if err != nil || !removed {
 			return removed, err
 		}
@@ -120,15 +122,23 @@ func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, ev
 	})
 }
 
+// dropRecoveryCodes deletes the recovery codes of a user without a second factor. The user must be locked.
+func dropRecoveryCodes(ctx context.Context, tx pgx.Tx, sub uuid.UUID) error {
+	return exec(ctx, tx, `DELETE FROM pool_recovery_codes c WHERE sub = $1 AND NOT `+hasFactor("c"), sub)
+}
+
+// hasFactor is the condition that the user of a row has a second factor.
+func hasFactor(row string) string {
+	return `(EXISTS (SELECT FROM pool_totp t WHERE t.sub = ` + row + `.sub AND t.enabled)
+	    OR EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = ` + row + `.sub))`
+}
+
 // SetRecoveryCodes implements pool.Store.
 func (db *DB) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock serializes concurrent calls, so that the codes of only one of them remain.
-		if err := execRow(ctx, tx, errNoFactor, `
-			SELECT FROM pool_users u
-			WHERE sub = $1 AND (EXISTS (SELECT FROM pool_totp t WHERE t.sub = u.sub AND t.enabled)
-			                    OR EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = u.sub))
-			FOR UPDATE`, sub); err != nil {
+		if err := execRow(ctx, tx, errNoFactor,
+			`SELECT FROM pool_users u WHERE sub = $1 AND `+hasFactor("u")+` FOR UPDATE`, sub); err != nil {
 			return err
 		}
 		if err := send(ctx, tx, func(batch *pgx.Batch) {

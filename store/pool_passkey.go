@@ -44,9 +44,7 @@ func (db *DB) AddPasskey(
 		}
 		// The lock of the row serializes concurrent calls, so that the user gets no more passkeys than the maximum.
 		changed, err = queryRow[pool.User](ctx, tx, `
-			UPDATE pool_users u SET updated_at = $3, version = version + CASE WHEN
-			    EXISTS (SELECT FROM pool_totp t WHERE t.sub = u.sub AND t.enabled) OR
-			    EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = u.sub) THEN 0 ELSE 1 END
+			UPDATE pool_users u SET updated_at = $3, version = version + CASE WHEN `+hasFactor("u")+` THEN 0 ELSE 1 END
 			WHERE sub = $1 AND version = $2 AND enabled
 			RETURNING `+poolUserColumns, sub, user.Version, event.At)
 		if err != nil {
@@ -95,15 +93,17 @@ func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event
 			return err
 		}
 		lacking, err := queryValue[bool](ctx, tx, `
-			SELECT NOT EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = $1)
-			    AND NOT EXISTS (SELECT FROM pool_totp t WHERE t.sub = $1 AND t.enabled)
-			    AND EXISTS (SELECT FROM users u JOIN organizations o ON o.id = u.organization_id
-			                WHERE u.subject = $1::uuid::text AND `+factorRequired+`)`, sub)
+			SELECT EXISTS (SELECT FROM users u JOIN organizations o ON o.id = u.organization_id
+			               WHERE u.subject = p.sub::text AND `+factorRequired+`) AND NOT `+hasFactor("p")+`
+			FROM pool_users p WHERE p.sub = $1`, sub)
 		if err != nil {
 			return err
 		}
 		if lacking {
 			return errLastFactor
+		}
+		if err := dropRecoveryCodes(ctx, tx, sub); err != nil {
+			return err
 		}
 		return auditSignIn(ctx, tx, event)
 	})

@@ -36,11 +36,18 @@ func (db *DB) BindChannel(ctx context.Context, actor identity.Actor, name string
 	check func(project.Project) error,
 ) (project.Project, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (p project.Project, _ error) {
+		// The lock keeps the names of projects, and two projects from binding a channel at the same time.
+		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+			return p, err
+		}
+		// Archived projects count only if no other one has the name.
 		ids, err := queryValues[uuid.UUID](ctx, tx, `
-			SELECT p.id
-			FROM projects_of($1, $2) a
-			JOIN projects p ON p.id = a.project_id
-			WHERE a.role = 'manager' AND lower(normalize(p.name, NFKC)) = $3
+			SELECT id
+			FROM (SELECT p.id, rank() OVER (ORDER BY p.archived_at IS NOT NULL) AS place
+			      FROM projects_of($1, $2) a
+			      JOIN projects p ON p.id = a.project_id
+			      WHERE a.role = 'manager' AND lower(normalize(p.name, NFKC)) = $3) named
+			WHERE place = 1
 			LIMIT 2`, actor.OrganizationID, actor.ID, normalizeSearch(name))
 		switch {
 		case err != nil:
@@ -50,7 +57,6 @@ func (db *DB) BindChannel(ctx context.Context, actor identity.Actor, name string
 		case len(ids) > 1:
 			return p, project.ErrSameName
 		}
-		// The organization is locked as well, so that two projects cannot bind a channel at the same time.
 		if p, err = lockProject(ctx, tx, actor, ids[0]); err == nil {
 			err = check(p)
 		}

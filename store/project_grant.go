@@ -109,7 +109,7 @@ func nextVersion(ctx context.Context, tx pgx.Tx, id uuid.UUID) (int, error) {
 
 // findGrantSubjects checks that people and groups exist, and locks them against their removal.
 func findGrantSubjects(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, grants []project.Grant) error {
-	known := []uuid.UUID{organizationID}
+	var known []uuid.UUID
 	for kind, table := range map[project.SubjectKind]string{project.User: "users", project.Group: "member_groups"} {
 		ids := subjectIDs(grants, kind)
 		found, err := queryValues[uuid.UUID](ctx, tx, `
@@ -121,7 +121,7 @@ func findGrantSubjects(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID,
 		known = append(known, found...)
 	}
 	for i, g := range grants {
-		if !slices.Contains(known, g.Subject.ID) {
+		if g.Subject.Kind != project.Organization && !slices.Contains(known, g.Subject.ID) {
 			return project.NoSubject(i)
 		}
 	}

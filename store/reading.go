@@ -54,7 +54,7 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 			    SELECT `+readerOf+`, organization_id, clock_timestamp() FROM begun d WHERE `+readerOf+` IS NOT NULL
 			    ON CONFLICT (user_id) DO UPDATE SET begun_at = excluded.begun_at
 			)
-			SELECT organization_id, user_id, reading, readings, slow, `+sourceColumns+`
+			SELECT organization_id, reading, readings, slow, `+sourceColumns+`
 			FROM begun`, quick, lease).Query(collect(&begun))
 	})
 	if err != nil || len(begun) == 0 {
@@ -71,7 +71,6 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 type readingRow struct {
 	datasource.Source
 	OrganizationID uuid.UUID
-	UserID         uuid.UUID
 	Reading        int64
 	Readings       int
 	Slow           bool

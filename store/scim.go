@@ -202,7 +202,7 @@ func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft,
 		switch {
 		case len(known) == 1 && known[0].OrganizationID == client.OrganizationID && known[0].Deleted:
 			id = known[0].ID
-			err = restoreSCIMUser(ctx, tx, client, id, decide)
+			err = restoreSCIMUser(ctx, tx, client, id, d, decide)
 		case len(known) == 1:
 			err = fault.Errorf(scim.Uniqueness, "メールアドレス %s は、すでに別のメンバーが使用しています。", d.Email)
 		default:
@@ -219,7 +219,7 @@ func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft,
 }
 
 // restoreSCIMUser changes a member whom the identity provider had deleted.
-func restoreSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID,
+func restoreSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID, d scim.Draft,
 	decide func(org.MemberContext) (org.MemberChange, error),
 ) error {
 	roster, err := lockRoster(ctx, tx, client.OrganizationID, id, nil)
@@ -227,9 +227,12 @@ func restoreSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid
 		return err
 	}
 	change, err := decide(roster)
-	if err != nil || len(change.Details) == 0 {
+	if err != nil {
 		return err
 	}
+	change.Details = append(change.Details, changed([]org.Change{
+		{Field: "external_id", After: d.ExternalID}, {Field: "provisioning", Before: "off", After: "on"},
+	})...)
 	return applyMemberChange(ctx, tx, roster.Member, change, client.By())
 }
 
@@ -323,7 +326,9 @@ func (db *DB) ChangeSCIMUser(ctx context.Context, client scim.Client, id uuid.UU
 		if err != nil {
 			return user, err
 		}
+		details := []org.Change{{Field: "external_id", Before: user.ExternalID, After: change.Draft.ExternalID}}
 		if change.Delete {
+			details = append(details, org.Change{Field: "provisioning", Before: "on", After: "off"})
 			err = hideSCIMUser(ctx, tx, client, user)
 		} else {
 			err = changeSCIMUser(ctx, tx, client, roster.Member, &change)
@@ -331,6 +336,7 @@ func (db *DB) ChangeSCIMUser(ctx context.Context, client scim.Client, id uuid.UU
 		if err != nil {
 			return user, err
 		}
+		change.Member.Details = append(change.Member.Details, changed(details)...)
 		if len(change.Member.Details) > 0 {
 			if err := applyMemberChange(ctx, tx, roster.Member, change.Member, client.By()); err != nil {
 				return user, err

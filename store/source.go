@@ -22,7 +22,7 @@ var _ datasource.Store = (*DB)(nil)
 const orphanBatch = 100
 
 // sourceColumns are the columns of a datasource.Source.
-const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, ` +
+const sourceColumns = `id, user_id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, ` +
 	`stage, done, total, revision, created_at`
 
 // isOwn is the condition that the data source d belongs to the owner $1, $2. The zero UUID is the owner of documents

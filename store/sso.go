@@ -217,6 +217,10 @@ func ssoCandidates(ctx context.Context, tx pgx.Tx, a sso.Acceptance) (found sso.
 			return found, err
 		}
 	}
+	if found.Locked, err = queryValue[bool](ctx, tx, `SELECT deletes_at IS NOT NULL FROM organizations WHERE id = $1`,
+		a.OrganizationID); err != nil {
+		return found, err
+	}
 	free, err := freeSeats(ctx, tx, a.OrganizationID)
 	found.SeatFree = free > 0
 	return found, err

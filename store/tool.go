@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -49,7 +52,25 @@ func lockRun(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, run chat.RunID)
 func storableCall(call chat.ToolCall) chat.ToolCall {
 	call.ID, call.Name, call.Title = storable(call.ID), storable(call.Name), storable(call.Title)
 	call.Arguments, call.Result, call.Error = storable(call.Arguments), storable(call.Result), storable(call.Error)
+	call.Extra = storableExtra(call.Extra)
 	return call
+}
+
+// storableExtra returns a value of a provider as it can be stored: with U+FFFD in place of invalid characters, or nil if
+// it has U+0000 or a number out of range, which PostgreSQL's JSON refuses.
+func storableExtra(extra json.RawMessage) json.RawMessage {
+	var value any
+	if json.Unmarshal(extra, &value) != nil {
+		return nil
+	}
+	if utf8.Valid(extra) && !bytes.Contains(extra, []byte(`\u`)) {
+		return extra
+	}
+	encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
+	if bytes.Contains(encoded, []byte(`\u0000`)) {
+		return nil
+	}
+	return encoded
 }
 
 // EndToolCall implements chat.Store.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -211,6 +212,7 @@ const fromApprovals = `
 type approvalRow struct {
 	chat.ToolApproval
 	OrganizationID uuid.UUID
+	Version        string // Of the call.
 	RequestID      *uuid.UUID
 	RequestHash    []byte
 	Ended          bool
@@ -225,7 +227,7 @@ func lockApproval(ctx context.Context, tx pgx.Tx, id uuid.UUID) (approvalRow, er
 		return approvalRow{}, err
 	}
 	return findRow[approvalRow](ctx, tx, chat.ErrNoToolCall, `
-		SELECT `+approvalColumns+`, a.organization_id, a.request_id, a.request_hash,
+		SELECT `+approvalColumns+`, a.organization_id, coalesce(c.call->>'version', '') AS version, a.request_id, a.request_hash,
 		       (SELECT g.ended_at IS NOT NULL FROM generations g WHERE g.message_id = a.message_id) AS ended,
 		       a.expires_at <= now() AS late`+fromApprovals+`
 		WHERE a.id = $1`, id)
@@ -278,18 +280,19 @@ func (db *DB) DecideToolCall(
 }
 
 // lockAskedServer locks the server of an approval's tool. It reports whether the server is still the one that was asked
-// about: one that was edited since the beginning of the answer may have moved. Other tools have no server.
+// about, with the same address and authentication. Other tools have no server.
 func lockAskedServer(ctx context.Context, tx pgx.Tx, row approvalRow) (bool, error) {
 	if !tool.IsServerName(row.Tool) {
 		return true, nil
 	}
 	found, err := queryValues[uuid.UUID](ctx, tx, `
-		SELECT s.id
-		FROM tool_servers s
-		WHERE s.organization_id = $1 AND starts_with($2, s.key || $3)
-		  AND s.updated_at < (SELECT m.created_at FROM messages m WHERE m.organization_id = $1 AND m.id = $4)
-		FOR SHARE`, row.OrganizationID, row.Tool, tool.Separator, row.MessageID)
-	return len(found) > 0, err
+		SELECT s.id FROM tool_servers s WHERE s.organization_id = $1 AND starts_with($2, s.key || $3) FOR SHARE`,
+		row.OrganizationID, row.Tool, tool.Separator)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	server, err := findToolServer(ctx, tx, row.OrganizationID, found[0])
+	return strings.HasPrefix(row.Version, server.Settings()+" "), err
 }
 
 // repeatedDecision returns the result of an earlier decision by the same request.

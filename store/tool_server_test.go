@@ -256,7 +256,7 @@ func TestPermissionsEndWithTheServer(t *testing.T) {
 }
 
 // TestNoPermissionForAnotherServer: the approval for the rest of a thread is not stored if the tool's server has been
-// removed or has got another address since the answer began, also during the decision.
+// removed or has got another address since the call was written, also during the decision.
 func TestNoPermissionForAnotherServer(t *testing.T) {
 	t.Parallel()
 	type do = func(f *fixture, ann identity.Actor, server toolserver.Server) error
@@ -280,6 +280,12 @@ func TestNoPermissionForAnotherServer(t *testing.T) {
 		"moved": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
 			return move(f, ann, s, func() {})
 		}},
+		"another name": {tool: "crm__find", want: true, before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
+			return f.EditToolServer(t.Context(), ann, s.ID, func(edited *toolserver.Server) error {
+				edited.Name = "営業支援"
+				return nil
+			})
+		}},
 		"removed": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
 			return f.RemoveToolServer(t.Context(), ann, s.ID)
 		}},
@@ -298,6 +304,7 @@ func TestNoPermissionForAnotherServer(t *testing.T) {
 			begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, host))
 			must(t, err)
 			call := waitingCall("a", test.tool, time.Now().Add(time.Hour))
+			call.Version = server.Settings() + " definition"
 			must(t, f.AddToolRound(t.Context(), host, chat.AddedRound{
 				RunID:     chat.RunID{MessageID: begun.Answer.ID, Run: 1},
 				ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}},

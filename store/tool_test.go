@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -110,6 +111,39 @@ func waitingCall(id, name string, expiresAt time.Time) chat.ToolCall {
 	return chat.ToolCall{
 		ToolCall: llm.ToolCall{ID: id, Name: name, Arguments: `{}`}, Title: "送信", State: chat.ToolWaiting,
 		Approval: &chat.Approval{ID: newID(), Cause: chat.CauseRule, State: chat.ApprovalWaiting, ExpiresAt: expiresAt},
+	}
+}
+
+// TestCallsWithUnusualTexts: a call is stored whatever texts the model and its provider have written. A value of the
+// provider that PostgreSQL refuses is left out.
+func TestCallsWithUnusualTexts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	f.renew(t, server)
+	for extra, want := range map[string]string{
+		`{"google":{"thought_signature":"ab+/==","n":12345678901234567890}}`: `{"google":{"thought_signature":"ab+/==","n":12345678901234567890}}`,
+		`{"a":"\u7d21\ud83d\ude00"}`:                                         `{"a":"紡😀"}`, `{"a":"\u0000"}`: "", `{"a":"\ud800"}`: `{"a":"�"}`,
+		"{\"a\":\"\xff\"}": `{"a":"�"}`, `{"a":1e999999}`: "", `{"a\u0000":1}`: "", "": "",
+	} {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+		must(t, err)
+		run := chat.RunID{MessageID: begun.Answer.ID, Run: 1}
+		call := chat.ToolCall{
+			ToolCall: llm.ToolCall{ID: "a\x00", Name: "b\x00", Arguments: "{\"a\":\"\\u0000\x00\xff\"}", Extra: json.RawMessage(extra)},
+			Title:    "c\x00", State: chat.ToolRunning,
+		}
+		must(t, f.AddToolRound(t.Context(), server, chat.AddedRound{RunID: run, ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}}}))
+		wait, err := f.EndWait(t.Context(), server, run, true)
+		must(t, err)
+		if len(wait.Calls) != 1 {
+			t.Fatalf("%s: stored %+v", extra, wait.Calls)
+		}
+		var got, expected any
+		_, _ = json.Unmarshal(wait.Calls[0].Extra, &got), json.Unmarshal([]byte(want), &expected)
+		if !reflect.DeepEqual(got, expected) {
+			t.Errorf("%s: stored %s", extra, wait.Calls[0].Extra)
+		}
 	}
 }
 

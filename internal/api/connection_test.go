@@ -173,6 +173,7 @@ func TestPersonalTokens(t *testing.T) {
 	for what, fields := range map[string]map[string]any{
 		"no name":       {"name": " "},
 		"a long name":   {"name": strings.Repeat("名", 101)},
+		"another order": {"name": "a\u202eb"},
 		"no scope":      {"scopes": []string{}},
 		"unknown scope": {"scopes": []string{"admin"}},
 		"yesterday":     {"expires_on": time.Now().AddDate(0, 0, -1).Format(time.DateOnly)},

@@ -85,6 +85,7 @@ func TestProjects(t *testing.T) {
 		"foreign member":     {grants(2, manager, grant("user", f.stranger.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"foreign company":    {grants(2, manager, grant("organization", f.stranger.OrganizationID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"another kind":       {grants(2, manager, grant("group", f.bob.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"company as member":  {grants(2, manager, grant("user", f.alice.OrganizationID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"twice":              {grants(2, manager, manager), 400, "invalid", "grants[1].subject.id"},
 		"no manager":         {grants(2, grant("user", f.alice.ID, "editor")), 409, "last_manager", ""},
 		"an earlier version": {grants(1, manager), 409, "version_conflict", ""},

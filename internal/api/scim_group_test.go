@@ -3,6 +3,7 @@ package api_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -58,6 +59,10 @@ func TestSCIMGroups(t *testing.T) {
 	}
 	p.scim(http.StatusNoContent, "PATCH", path, member("Add", p.alice.ID), "If-Match", header.Get("Etag"))
 	p.scim(http.StatusPreconditionFailed, "PATCH", path, member("Remove", p.alice.ID), "If-Match", header.Get("Etag"))
+
+	// An external id may have 255 characters of any length in bytes.
+	p.scim(http.StatusNoContent, "PATCH", path, patch(fields{"op": "Replace", "path": "externalId", "value": strings.Repeat("部", 255)}))
+	p.scim(http.StatusBadRequest, "PATCH", path, patch(fields{"op": "Replace", "path": "externalId", "value": strings.Repeat("x", 256)}))
 
 	// Administrators see the group and set its limit, but change neither its name nor its members.
 	groups := get[api.GroupList](p.fixture, http.StatusOK, call{method: "GET", path: "/v1/group", token: p.admin.Subject})

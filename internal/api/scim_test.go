@@ -125,8 +125,14 @@ func TestSCIMWithEntraID(t *testing.T) {
 		t.Errorf("an empty page: %v", all)
 	}
 
-	// Deletion hides the user, keeps the data, and makes room for the same person.
+	// Deletion hides the user, keeps the data, and makes room for the same person. It is logged for an inactive user too.
+	p.scim(http.StatusOK, "PATCH", path, patch(fields{"op": "Replace", "path": "active", "value": false}))
 	p.scim(http.StatusNoContent, "DELETE", path, nil)
+	deletion := get[api.AuditEventList](p.fixture, http.StatusOK, call{method: "GET", path: "/v1/audit", token: p.admin.Subject}).Items[0]
+	if deletion.Action != "member.edit" || deletion.ActorKind != "provisioning" || deletion.TargetID != id ||
+		len(deletion.Details) != 2 || deletion.Details[0].Field != "external_id" || deletion.Details[1].Field != "provisioning" {
+		t.Errorf("the deletion: %+v", deletion)
+	}
 	p.scim(http.StatusNotFound, "GET", path, nil)
 	p.scim(http.StatusNotFound, "DELETE", path, nil)
 	state := ""
@@ -226,6 +232,10 @@ func TestSCIMRefusals(t *testing.T) {
 	replace := func(path string, value any) fields {
 		return patch(fields{"op": "replace", "path": path, "value": value})
 	}
+	var long strings.Builder // An index cannot compress it.
+	for i := range 1_500 {
+		long.WriteRune(rune(0x4E00 + (i*7919+i*i*31)%20_000))
+	}
 	nested := func(n int) string { return strings.Repeat("(", n) + `userName eq "x"` + strings.Repeat(")", n) }
 	with := func(name string, value any) fields {
 		u := entraUser("neu", "n")
@@ -262,6 +272,9 @@ func TestSCIMRefusals(t *testing.T) {
 		{400, "invalidValue", "PATCH", user, patch(fields{"op": "remove", "path": "userName"})},
 		{400, "invalidValue", "PATCH", user, replace("displayName", strings.Repeat("あ", 101))},
 		{400, "invalidValue", "PATCH", user, replace("title", "a\x00b")},
+		{400, "invalidValue", "PATCH", user, replace("userName", long.String())},
+		{400, "invalidValue", "PATCH", user, replace("externalId", long.String())},
+		{400, "invalidValue", "PATCH", user, replace(`emails[type eq "home"].value`, long.String())},
 		{409, "uniqueness", "PATCH", user, replace("externalId", "taken")},
 		{409, "uniqueness", "PATCH", user, replace("userName", "HANAKO@tsumugi.example")},
 		{409, "uniqueness", "PATCH", user, replace(`emails[type eq "work"].value`, "alice@tsumugi.example")},

@@ -4597,7 +4597,8 @@ type ToolDecision struct {
 
 	// Remember Approves further calls of the tool for this person's questions in the thread. Calls that may change something
 	// need a decision nevertheless after the answer has read texts of others. It has no effect if an administrator
-	// has edited or removed the tool's server since the answer began; the decision about this call holds nevertheless.
+	// has removed the tool's server, or changed its address or authentication, since the call was written; the
+	// decision about this call holds nevertheless.
 	Remember  bool   `json:"remember,omitempty,omitzero"`
 	RequestID string `json:"request_id"`
 }

@@ -232,6 +232,15 @@ func TestChannelsThatCannotBeUsedForAProject(t *testing.T) {
 	}
 	f.command(s, channel.KindBind, "sato", "一番", "アーカイブされています")
 	f.command(s, channel.KindBind, "sato", "二番", "すでに別のプロジェクトと連携しています")
+	// A project in use has the name of the archived one.
+	f.project(project.Draft{Name: "一番"})
+	other := f.event(channel.KindBind, "sato")
+	other.Channel, other.Text = "C3", "一番"
+	f.expect(s, other, "連携しました")
+	f.project(project.Draft{Name: "一番"})
+	other = f.event(channel.KindBind, "sato")
+	other.Channel, other.Text = "C4", "一番"
+	f.expect(s, other, "複数管理している")
 	f.must(f.projects.Delete(t.Context(), actor(f.sato), first))
 	f.expect(s, f.mention("sato", "質問"), "アーカイブまたは削除されています")
 	f.say("はい")

@@ -50,6 +50,7 @@ const (
 // Source is an uploaded file and its state.
 type Source struct {
 	ID         uuid.UUID
+	UserID     uuid.UUID // The owner. uuid.Nil for a file that only skills and projects use.
 	Filename   string
 	MediaType  string
 	Size       int64 // Bytes.

@@ -1,6 +1,7 @@
 package datasource_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -175,6 +176,31 @@ func TestProjectIndexFollowsItsSources(t *testing.T) {
 		SELECT (SELECT count(*) FROM project_passages) + (SELECT count(*) FROM project_indexes)`).Scan(&rows))
 	if rows != 0 {
 		t.Errorf("%d rows remain of deleted projects", rows)
+	}
+}
+
+// TestReadingsThatEditorsEndAreReportedToTheOwner verifies that the event is for the owner of the file. A file of the
+// project alone is in nobody's list.
+func TestReadingsThatEditorsEndAreReportedToTheOwner(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	project := f.project(f.bob)
+	f.exec(`UPDATE project_grants SET role = 'editor'`)
+	source, _ := f.upload(f.ann, "議事録.txt", "本文")
+	f.share(project, source)
+	own, _, err := f.UploadToProject(t.Context(), f.bob, uuid.Nil, project, "資料.txt", strings.NewReader("資料"))
+	f.must(err)
+	for _, end := range []func(context.Context, identity.Owner, uuid.UUID) (datasource.Source, error){
+		f.StopReading, f.RetryReading,
+	} {
+		for id, want := range map[uuid.UUID]uuid.UUID{source.ID: f.ann.UserID, own.ID: uuid.Nil} {
+			ended, err := end(t.Context(), f.bob, id)
+			f.must(err)
+			all := f.await(func(all []told) bool { return all[len(all)-1].source.ID == id })
+			if last := all[len(all)-1]; last.owner.UserID != want || last.source.Revision != ended.Revision {
+				t.Errorf("%s: %s was notified of %+v", ended.Status, last.owner.UserID, last.source)
+			}
+		}
 	}
 }
 

@@ -292,7 +292,7 @@ func (s *Service) StopReading(ctx context.Context, owner identity.Owner, id uuid
 		return Source{}, err
 	}
 	s.readers.abandon(id) // Another server detects it when it renews its leases.
-	s.events.SourceChanged(owner, source)
+	s.events.SourceChanged(ownerOf(source, owner), source)
 	return source, nil
 }
 
@@ -300,9 +300,14 @@ func (s *Service) StopReading(ctx context.Context, owner identity.Owner, id uuid
 func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.RetryReading(ctx, owner, id)
 	if err == nil {
-		s.events.SourceChanged(owner, source)
+		s.events.SourceChanged(ownerOf(source, owner), source)
 	}
 	return source, err
+}
+
+// ownerOf returns the owner of a data source, which an editor of one of its projects may have changed.
+func ownerOf(source Source, editor identity.Owner) identity.Owner {
+	return identity.Owner{OrganizationID: editor.OrganizationID, UserID: source.UserID}
 }
 
 // removeOrphans removes files without a data source, and returns the first error. It leaves files that cannot be removed

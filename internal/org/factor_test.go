@@ -76,6 +76,30 @@ func TestFactorResets(t *testing.T) {
 	}
 }
 
+// TestFactorResetRequestsNeedAnAdministrator: the request of somebody who is no longer an active administrator is void.
+func TestFactorResetRequestsNeedAnAdministrator(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	general, inactive := identity.RoleGeneralUser, identity.StateInactive
+	for name, edit := range map[string]org.MemberEdit{"demoted": {Role: &general}, "inactive": {State: &inactive}} {
+		lost := f.actor(f.a, "lost-"+name, identity.RoleOrganizationSuperAdmin)
+		former := f.actor(f.a, name, identity.RoleOrganizationAdmin)
+		if reset, err := f.ResetMemberFactor(ctx, former, lost.ID); reset || err != nil {
+			t.Errorf("the request: %v, %v", reset, err)
+		}
+		_, err := f.EditMember(ctx, f.super, former.ID, edit)
+		f.must(err)
+		members, _, err := f.Members(ctx, f.super, org.MemberQuery{Search: lost.Name, Limit: 10})
+		if f.must(err); len(members) != 1 || members[0].FactorResetBy != "" {
+			t.Errorf("%s: the members are %+v", name, members)
+		}
+		if reset, err := f.ResetMemberFactor(ctx, f.super, lost.ID); reset || err != nil {
+			t.Errorf("%s: the next one: %v, %v", name, reset, err)
+		}
+	}
+}
+
 func TestFactorPolicy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

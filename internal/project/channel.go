@@ -55,7 +55,7 @@ type ChannelStore interface {
 	FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (*Binding, error)
 
 	// BindChannel binds a channel to the project that the actor manages and that has a name, regardless of width and
-	// case. It calls check with the project. Errors: that of check, ErrNoManaged, ErrSameName, ErrBound if the channel
+	// case. An archived project counts only if no other one has the name. It calls check with the project. Errors: that of check, ErrNoManaged, ErrSameName, ErrBound if the channel
 	// is bound to another project that is not deleted, and ErrManyChannels.
 	BindChannel(ctx context.Context, actor identity.Actor, name string, c Channel, check func(Project) error) (Project,
 		error)

@@ -9,6 +9,7 @@ import (
 // document is a parsed part of a file: its text, and the position of each piece of text in the part.
 type document struct {
 	source     []byte
+	styles     styleSheet
 	text       string
 	paragraphs []*paragraph // In the order of the text.
 	pieces     []*piece     // Pieces with text, in the order of the text.
@@ -22,6 +23,7 @@ type document struct {
 type paragraph struct {
 	end     int    // Its end in the text.
 	name    string // Element name with prefix.
+	style   string // The id of its style, "" for the default.
 	tag     span
 	closing span // The end tag; empty if the start tag is self-closing.
 	pieces  []*piece
@@ -132,8 +134,8 @@ func (r *reader) result() (kind int) {
 }
 
 // scan parses a part. For AlternateContent it reads the first choice, or the fallback if twins has its offset.
-func scan(pkg *ooxml.Package, part []byte, twins map[int]bool) (*document, error) {
-	d := &document{source: part}
+func scan(pkg *ooxml.Package, part []byte, styles styleSheet, twins map[int]bool) (*document, error) {
+	d := &document{source: part, styles: styles}
 	s, err := walk(pkg, part, func(s *scanner) error {
 		if s.Root.Prefix != "w" {
 			return ooxml.ErrCorrupt
@@ -234,7 +236,12 @@ func (r *reader) paragraph(e ooxml.Element) error {
 			return r.element(e)
 		}
 		return r.Each(func(e ooxml.Element) error {
-			if e.Tag() != "w:rPr" {
+			switch e.Tag() {
+			case "w:pStyle":
+				p.style = e.Attr("val")
+				return r.Skip()
+			case "w:rPr":
+			default:
 				return r.Skip()
 			}
 			return r.Each(func(e ooxml.Element) error {
@@ -262,7 +269,7 @@ func (r *reader) run(e ooxml.Element) error {
 	own := &run{tag: tag(e), parent: r.parent}
 	var texts []int
 	fixed := make(map[int]bool)
-	hidden := false
+	hidden := r.doc.styles.hides(r.par.style, "")
 	err := r.Each(func(e ooxml.Element) error {
 		if e.Tag() == "w:rPr" {
 			return r.properties(e, own, &hidden)
@@ -290,9 +297,19 @@ func (r *reader) run(e ooxml.Element) error {
 	return err
 }
 
+// properties reads the properties of a run. They decide whether it is hidden, otherwise its style and that of the
+// paragraph.
 func (r *reader) properties(e ooxml.Element, own *run, hidden *bool) error {
+	direct := false
 	err := r.Each(func(e ooxml.Element) error {
-		*hidden = *hidden || e.Tag() == "w:vanish" && e.On("val")
+		switch e.Tag() {
+		case "w:vanish":
+			direct, *hidden = true, e.On("val")
+		case "w:rStyle":
+			if !direct {
+				*hidden = r.doc.styles.hides(r.par.style, e.Attr("val"))
+			}
+		}
 		err := r.Skip()
 		if e.Tag() == "w:rPrChange" {
 			own.change, own.former = r.whole(e), span{e.To, r.closing().from}

@@ -202,6 +202,37 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestTextThatAStyleHidesIsOmitted(t *testing.T) {
+	t.Parallel()
+	style := func(kind, id, content string) string {
+		return `<w:style w:type="` + kind + `" w:styleId="` + id + `">` + content + `</w:style>`
+	}
+	const vanish = `<w:rPr><w:vanish/></w:rPr>`
+	styles := `<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` +
+		style("paragraph", "p", vanish) + style("paragraph", "q", `<w:basedOn w:val="p"/>`) +
+		style("paragraph", "shown", `<w:basedOn w:val="p"/><w:rPr><w:vanish w:val="0"/></w:rPr>`) +
+		style("character", "c", vanish) + style("character", "cycle", `<w:basedOn w:val="cycle"/>`) + `</w:styles>`
+	in := func(style, runs string) string {
+		return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr>` + runs + `</w:p>`
+	}
+	as := func(properties, text string) string {
+		return `<w:r><w:rPr>` + properties + `</w:rPr><w:t>` + text + `</w:t></w:r>`
+	}
+	file := packParts(t, map[string]string{"word/styles.xml": styles, "word/document.xml": head +
+		in("p", r("a")) + in("q", r("b")+as(`<w:vanish w:val="0"/>`, "一")) + in("shown", r("二")) +
+		in("unknown", as(`<w:rStyle w:val="c"/>`, "c")+as(`<w:rStyle w:val="cycle"/>`, "三")) +
+		in("p", as(`<w:rStyle w:val="c"/>`, "四")+as(`<w:rStyle w:val="c"/><w:vanish/>`, "d")) +
+		`</w:body></w:document>`})
+	if got := text(t, file); got != "\n一\n二\n三\n四" {
+		t.Errorf("got %q", got)
+	}
+	marked, err := mark(file, replace(t, text(t, file), "二", "弐", "", 0))
+	must.Succeed(t, err)
+	if got := text(t, marked); got != "\n一\n弐\n三\n四" {
+		t.Errorf("changed: %q", got)
+	}
+}
+
 const (
 	by  = ` w:author="紡" w:date="2026-11-23T18:30:00Z"`
 	pre = ` xml:space="preserve"`

@@ -34,11 +34,15 @@ func open(file []byte) (*ooxml.Package, stories, error) {
 		return nil, nil, err
 	}
 	main := rels.Target("officeDocument")
-	body, err := readStory(pkg, main)
+	if rels, err = pkg.Relationships(main); err != nil {
+		return nil, nil, err
+	}
+	styles, err := readStyles(pkg, rels.Target("styles"))
 	if err != nil {
 		return nil, nil, err
 	}
-	if rels, err = pkg.Relationships(main); err != nil {
+	body, err := readStory(pkg, main, styles)
+	if err != nil {
 		return nil, nil, err
 	}
 	all := stories{body}
@@ -50,7 +54,7 @@ func open(file []byte) (*ooxml.Package, stories, error) {
 				continue
 			}
 			seen[strings.ToLower(name)] = true
-			s, err := readStory(pkg, name)
+			s, err := readStory(pkg, name, styles)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -65,12 +69,12 @@ func open(file []byte) (*ooxml.Package, stories, error) {
 	return pkg, all, nil
 }
 
-func readStory(pkg *ooxml.Package, name string) (story, error) {
+func readStory(pkg *ooxml.Package, name string, styles styleSheet) (story, error) {
 	source, err := pkg.Read(name)
 	if err != nil {
 		return story{}, err
 	}
-	d, err := scan(pkg, source, nil)
+	d, err := scan(pkg, source, styles, nil)
 	return story{part: name, doc: d}, err
 }
 
@@ -120,7 +124,7 @@ func (e *editor) write(pkg *ooxml.Package, changes []Change) ([]byte, error) {
 	if err != nil || len(twins) == 0 {
 		return e.bytes(), err
 	}
-	other, err := scan(pkg, e.doc.source, twins)
+	other, err := scan(pkg, e.doc.source, e.doc.styles, twins)
 	if err != nil {
 		return nil, fmt.Errorf("fallbacks: %w", err)
 	}

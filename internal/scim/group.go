@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	filter "github.com/scim2/filter-parser/v2"
@@ -139,7 +140,7 @@ func (e *editedGroup) done() (Group, error) {
 		return Group{}, fault.Wrap(err, InvalidValue, "displayName: %s", fault.DetailOf(err))
 	}
 	g.Name, g.Members = draft.Name, nil
-	if len(g.ExternalID) > maxGroupAttribute {
+	if utf8.RuneCountInString(g.ExternalID) > maxGroupAttribute {
 		return Group{}, fault.Errorf(InvalidValue, "externalId は%d文字以内で指定してください。", maxGroupAttribute)
 	}
 	byID := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }

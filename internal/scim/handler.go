@@ -388,10 +388,11 @@ func (q listQuery) shows(name string) bool {
 			return strings.HasPrefix(n, lower)
 		})
 	}
-	return !listed(q.without) && !slices.Contains(q.without, lower)
+	return !slices.Contains(q.without, lower) && !slices.Contains(q.without, strings.ToLower(urnUser)+":"+lower) &&
+		!slices.Contains(q.without, strings.ToLower(urnGroup)+":"+lower)
 }
 
-// selected returns a resource with the attributes to return. Parts of an attribute are not selected.
+// selected returns a resource with the attributes to return. An attribute is returned with all its parts.
 func (q listQuery) selected(resource map[string]any) map[string]any {
 	kept := make(map[string]any, len(resource))
 	for name, value := range resource {

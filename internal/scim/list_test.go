@@ -204,6 +204,9 @@ func TestGroupFiltersReadMembersOfThePage(t *testing.T) {
 	if d.members.Load() != 0 {
 		t.Errorf("%d members are read for a list without members", d.members.Load())
 	}
+	if g := d.list("/Groups", `displayName eq "グループ 7"`, "&excludedAttributes=members.display").Resources[0]; len(g.Members) != size {
+		t.Errorf("%d members in a list without their names", len(g.Members))
+	}
 	user := d.list("/Users", `userName eq "u3@tsumugi.example"`, "").Resources[0].ID
 	for _, c := range []struct {
 		filter, more         string

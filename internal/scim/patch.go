@@ -329,6 +329,9 @@ func (to target) change(values []any, op operation) ([]any, error) {
 		if to.where != nil && !a.describe(to.where, described) {
 			return nil, fault.Errorf(NoTarget, "pathの条件に合う値が、%s にありません。", a.Name)
 		}
+		if isPrimary(described) {
+			unsetPrimary(values)
+		}
 		selected = append(selected, described)
 		values = append(values, described)
 	}

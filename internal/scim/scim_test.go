@@ -130,6 +130,7 @@ func TestPatchesSetSubattributesInAnyOrder(t *testing.T) {
 		"value first":   {[]scim.Operation{add(value, "a@example.com"), add(primary, true)}, both},
 		"primary first": {[]scim.Operation{add(primary, true), add(value, "a@example.com")}, both},
 		"together":      {[]scim.Operation{add("", map[string]any{value: "a@example.com", primary: true})}, both},
+		"in the path":   {[]scim.Operation{add(`emails[type eq "work" and primary eq true].value`, "a@example.com")}, both},
 		"no value":      {[]scim.Operation{add(primary, true)}, `{}`},
 		"removed":       {[]scim.Operation{add(value, "a@example.com"), {Op: "remove", Path: value}}, `{}`},
 	} {
@@ -156,6 +157,7 @@ func FuzzPatch(f *testing.F) {
 		{"remove", `emails[primary eq true].primary`, `null`},
 		{"replace", "emails.type", `"other"`},
 		{"add", "name", `"x"`},
+		{"add", `emails[type eq "other" and primary eq true].value`, `"x@example.com"`},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}

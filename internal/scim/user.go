@@ -20,7 +20,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
-const maxName = 100 // Characters of the name of a member.
+const (
+	maxName = 100   // Characters of the name of a member.
+	maxKey  = 1_000 // Bytes of a value with an index, which has a limited size.
+)
 
 // attributes returns a copy of a user's attributes, with the values that the app may have changed. For a member whom the
 // identity provider does not know, it describes the member.
@@ -121,6 +124,11 @@ func draft(attributes map[string]any) (Draft, error) {
 	}
 	if d.Name = displayName(attributes, d.Email); !org.ValidName(d.Name) {
 		return d, fault.Errorf(InvalidValue, "displayName に使えない文字が含まれているか、%d文字を超えています。", maxName)
+	}
+	if slices.ContainsFunc(append([]string{d.UserName, d.ExternalID}, d.Emails...), func(key string) bool {
+		return len(key) > maxKey
+	}) {
+		return d, fault.Errorf(InvalidValue, "userName、externalId、emails の値が長すぎます（%dバイトまで）。", maxKey)
 	}
 	return d, checkSize(attributes)
 }

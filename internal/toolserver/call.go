@@ -89,7 +89,7 @@ func (s *Service) call(
 // or changed its address or authentication since it was read, because a call waits for an approval for up to a day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
-	if errors.Is(err, ErrNoServer) || err == nil && stored.settings() != server.settings() {
+	if errors.Is(err, ErrNoServer) || err == nil && stored.Settings() != server.Settings() {
 		err = tool.ErrWithdrawn
 	}
 	return stored, err
@@ -233,7 +233,7 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 	if err := json.Unmarshal(arguments, &values); err != nil || values == nil {
 		return nil, fault.Wrap(err, fault.Invalid, "引数はJSONのオブジェクトで指定してください。")
 	}
-	resolved, err := resolveSchema(schema)
+	resolved, err := checkSchema(schema)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
 	}

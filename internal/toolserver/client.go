@@ -3,6 +3,7 @@ package toolserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -255,6 +256,29 @@ func withoutElicitation(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+// withoutPanics returns an error for a response that crashes the SDK while it is decoded.
+func withoutPanics(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("toolserver: panic: %v", v)
+			}
+		}()
+		return next(ctx, method, r)
+	}
+}
+
+// withoutRequests refuses all requests and notifications of a server except ping. The SDK's handlers of the others have no
+// use here, and some crash when a message lacks its parameters.
+func withoutRequests(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if method != "ping" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not supported"}
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // connect begins an exchange with a server. The SDK decides nothing: it neither reconnects, nor answers a server that
 // asks for the person's input or for a model. renew returns other credentials after the server has refused those in
 // header with 401; it is called at most once. It is nil for credentials that cannot be renewed.
@@ -272,7 +296,8 @@ func (c *Connector) connect(
 			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}},
 		},
 	})
-	client.AddSendingMiddleware(withoutElicitation)
+	client.AddSendingMiddleware(withoutElicitation, withoutPanics)
+	client.AddReceivingMiddleware(withoutRequests)
 	connected, err := client.Connect(ctx, &sdk.StreamableClientTransport{
 		Endpoint: address, HTTPClient: httpClient(exchange, limit), MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: maxResponse,

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func newDefinition(t *sdk.Tool) (d Definition, refused string) {
 		return d, cmp.Or(refused, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10))
 	}
 	d.Schema = schema
-	if err := checkSchema(schema); err != nil && refused == "" {
+	if _, err := checkSchema(schema); err != nil && refused == "" {
 		refused = err.Error()
 	}
 	return d, refused
@@ -92,12 +93,38 @@ var (
 	errSchemaNodes     = errors.New("引数の定義が、参照を展開すると大きくなりすぎます。")
 	errSchemaRecursion = errors.New("引数の定義が、自分自身を参照しています。")
 	errSchemaRef       = errors.New("引数の定義が、定義の外を参照しています。")
+	errSchemaBase      = errors.New("引数の定義の途中に、別の基準（$id）があります。")
+	errSchemaForm      = errors.New("引数の定義をJSON Schemaとして読み取れませんでした。")
 	errSchemaInvisible = errors.New("引数の定義に、見えない文字が含まれています。")
 )
 
-// checkSchema returns the reason why a schema cannot be used. References are followed only within the schema, and not
-// in circles, so that neither a model's provider nor the check of arguments expands them without end.
-func checkSchema(schema json.RawMessage) error {
+// checkSchema prepares a schema for checking arguments, or returns the reason why it cannot be used. References are
+// followed only within the schema, and not in circles, so that neither a model's provider nor the check of arguments
+// expands them without end.
+func checkSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
+	if err := walkSchema(schema); err != nil {
+		return nil, err
+	}
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(schema, &parsed); err != nil {
+		return nil, errSchemaForm
+	}
+	known, err := json.Marshal(parsed) // As the library has read it, for example with $REF as $ref.
+	if err != nil {
+		return nil, errSchemaForm
+	}
+	if err := walkSchema(known); err != nil {
+		return nil, err
+	}
+	resolved, err := parsed.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("引数の定義に、対応していない表記があります（%s）。", runes.First(err.Error(), 200))
+	}
+	return resolved, nil
+}
+
+// walkSchema checks the values of a schema and its references.
+func walkSchema(schema json.RawMessage) error {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
 		return errSchemaObject
@@ -107,24 +134,7 @@ func checkSchema(schema json.RawMessage) error {
 		return errSchemaObject
 	}
 	w := schemaWalk{root: root, active: map[string]bool{"#": true}}
-	if err := w.visit(root, 0); err != nil {
-		return err
-	}
-	_, err := resolveSchema(schema)
-	return err
-}
-
-// resolveSchema prepares a schema for checking arguments.
-func resolveSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
-	var parsed jsonschema.Schema
-	if err := json.Unmarshal(schema, &parsed); err != nil {
-		return nil, errors.New("引数の定義をJSON Schemaとして読み取れませんでした。")
-	}
-	resolved, err := parsed.Resolve(nil)
-	if err != nil {
-		return nil, fmt.Errorf("引数の定義に、対応していない表記があります（%s）。", runes.First(err.Error(), 200))
-	}
-	return resolved, nil
+	return w.visit(root, 0)
 }
 
 // schemaWalk counts the values of a schema, with references replaced by their targets.
@@ -162,6 +172,9 @@ func (w *schemaWalk) visit(value any, depth int) error {
 				return err
 			}
 			ref, isText := item.(string)
+			if isText && name == "$id" && depth > 0 {
+				return errSchemaBase
+			}
 			if !isText || name != "$ref" && name != "$dynamicRef" && name != "$recursiveRef" {
 				continue
 			}
@@ -188,8 +201,9 @@ func (w *schemaWalk) follow(ref string, depth int) error {
 
 // resolvePointer returns the value at a reference such as #/$defs/address (RFC 6901).
 func resolvePointer(root any, ref string) (any, bool) {
+	ref, err := url.PathUnescape(ref)
 	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
+	if err != nil || !ok {
 		return nil, false
 	}
 	for part := range strings.SplitSeq(path, "/") {

@@ -34,15 +34,23 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		`{"type":"object","$defs":{"a":{"items":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}}`: "自分自身",
 		`{"type":"object","properties":{"a":{"$ref":"https://evil.example/x.json"}}}`:                            "定義の外",
 		`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`:                                              "定義の外",
-		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                                                   "対応していない表記",
-		`{"type":"object","properties":{"a":{"description":"` + "\u200bx" + `"}}}`:                               "見えない文字",
-		`{"type":"object","properties":{"a":{"description":"x\u0007"}}}`:                                         "見えない文字",
-		`{"type":"object","properties":{"a":{"enum":["\u0000"]}}}`:                                               "見えない文字",
-		`{"type":"object","properties":{"a":{"enum":["\u202ex"]}}}`:                                              "見えない文字",
-		`{"type":"object","properties":{"a\u001b":{}}}`:                                                          "見えない文字",
-		`{"type":"object","description":"一行目\r\n\t二行目\\u0000"}`:                                                  "",
-		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                  "大きすぎます（64KB",
-		`{"type":"object","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41):                    "深すぎます",
+		// Validators resolve these references to other values than their texts suggest.
+		`{"type":"object","properties":{"a":{"$id":"http://a/b","$defs":{"r":{"$ref":"#/$defs/s"},"s":{"$ref":"#/$defs/r"}},"$ref":"#/$defs/r"}},` +
+			`"$defs":{"r":{},"s":{}}}`: "別の基準",
+		`{"type":"object","$defs":{"r":{"$ref":"#/$defs/%72"},"%72":{}},"properties":{"a":{"$ref":"#/$defs/r"}}}`:       "自分自身",
+		`{"type":"object","$defs":{"r":{"$REF":"#/$defs/r"}},"properties":{"a":{"$ref":"#/$defs/r"}}}`:                  "自分自身",
+		`{"type":"object","$defs":{"r":{}},"$defſ":{"r":{"$ref":"#/$defs/r"}},"properties":{"a":{"$ref":"#/$defs/r"}}}`: "自分自身",
+		`{"$id":"https://a.example/t.json","type":"object","properties":{"$id":{"type":"string"}}}`:                     "",
+		`{"type":"object","$defs":{"a/b c":{}},"properties":{"a":{"$ref":"#/$defs/a~1b%20c"}}}`:                         "",
+		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                                                          "対応していない表記",
+		`{"type":"object","properties":{"a":{"description":"` + "\u200bx" + `"}}}`:                                      "見えない文字",
+		`{"type":"object","properties":{"a":{"description":"x\u0007"}}}`:                                                "見えない文字",
+		`{"type":"object","properties":{"a":{"enum":["\u0000"]}}}`:                                                      "見えない文字",
+		`{"type":"object","properties":{"a":{"enum":["\u202ex"]}}}`:                                                     "見えない文字",
+		`{"type":"object","properties":{"a\u001b":{}}}`:                                                                 "見えない文字",
+		`{"type":"object","description":"一行目\r\n\t二行目\\u0000"}`:                                                         "",
+		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                         "大きすぎます（64KB",
+		`{"type":"object","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41):                           "深すぎます",
 	} {
 		d, refused := toolserver.NewDefinition(&sdk.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
 		if (refused == "") != (reason == "") || !strings.Contains(refused, reason) {

@@ -30,7 +30,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) (server *httptest.Server, ca
 		case "initialize":
 			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"h","version":"1"}}`
 		case "tools/list":
-			result = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[null,{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
 			calls.Add(1)
 			r.Header.Set("X-Message-Id", string(message.ID))
@@ -71,6 +71,18 @@ func TestHostileAnswers(t *testing.T) {
 		}
 	}
 	big := strings.Repeat("a", 10<<20)
+	var odd strings.Builder // Messages for other purposes than the call.
+	for _, method := range []string{
+		"elicitation/create", "sampling/createMessage", "roots/list", "ping", "notifications/progress", "notifications/message",
+		"notifications/cancelled", "notifications/tools/list_changed", "notifications/resources/updated",
+		"notifications/elicitation/complete", "notifications/tasks/status", "",
+	} {
+		for i, params := range []string{`,"params":null`, "", `,"params":{}`, `,"params":[]`,
+			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`} {
+			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"method\":%q%s}\n\n", method, params)
+			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s%d\",\"method\":%q%s}\n\n", method, i, method, params)
+		}
+	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		text   string
@@ -89,6 +101,10 @@ func TestHostileAnswers(t *testing.T) {
 		"no event":        {respond("text/event-stream", "id: 1\nretry: 1\ndata:\n\n"), "応答を読み取れませんでした"},
 		"no JSON":         {respond("application/json", "<html>"), "応答を読み取れませんでした"},
 		"a page":          {respond("text/html", "<html>"), "応答を読み取れませんでした"},
+		"no content":      {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[null]}}`), "応答を読み取れませんでした"},
+		"no form": {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`),
+			"応答を読み取れませんでした"},
+		"messages without values": {respond("text/event-stream", odd.String()), "応答を読み取れませんでした"},
 		"asks a model": {respond("text/event-stream", "data: "+
 			`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`+"\n\n"), "応答を読み取れませんでした"},
 	} {

@@ -220,7 +220,7 @@ func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption, err er
 		add(value, label)
 	}
 	for _, option := range slices.Concat(schema.OneOf, schema.AnyOf) {
-		if option.Const == nil {
+		if option == nil || option.Const == nil {
 			add(nil, "")
 			continue
 		}

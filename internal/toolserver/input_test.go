@@ -154,6 +154,7 @@ func TestUnsupportedRequestsForInput(t *testing.T) {
 		"nested":  {one(form("", `{"type":"object","properties":{"a":{"type":"object"}}}`)), "項目の型"},
 		"message": {one(form(strings.Repeat("あ", 3000), `{"type":"object"}`)), "説明が長すぎる"},
 		"schema":  {one(form("", `{"type":"array"}`)), "読み取れない"},
+		"options": {one(form("", `{"type":"object","properties":{"a":{"type":"string","oneOf":[null]}}}`)), "選択肢を扱えない"},
 		"name":    {one(form("", `{"type":"object","properties":{"a\u202eb":{"type":"string"}}}`)), "項目の名前"},
 		"state": {&sdk.CallToolResult{
 			RequestState: strings.Repeat("x", 70<<10), InputRequests: sdk.InputRequestMap{"q": form("", `{"type":"object"}`)},

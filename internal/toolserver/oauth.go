@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -332,11 +333,11 @@ func (s *Service) requestToken(ctx context.Context, server Server, secrets Secre
 	}
 	defer func() { _ = response.Body.Close() }()
 	var token struct {
-		AccessToken  string  `json:"access_token"`
-		TokenType    string  `json:"token_type"`
-		RefreshToken string  `json:"refresh_token"`
-		ExpiresIn    float64 `json:"expires_in"`
-		Error        string  `json:"error"`
+		AccessToken  string          `json:"access_token"`
+		TokenType    string          `json:"token_type"`
+		RefreshToken string          `json:"refresh_token"`
+		ExpiresIn    json.RawMessage `json:"expires_in"` // A number of seconds. Some servers send a string.
+		Error        string          `json:"error"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, 4*maxToken)).Decode(&token); err != nil {
 		return Connection{}, err
@@ -352,8 +353,9 @@ func (s *Service) requestToken(ctx context.Context, server Server, secrets Secre
 		return Connection{}, errors.New("the token endpoint refused: " + response.Status)
 	}
 	c := Connection{AccessToken: token.AccessToken, RefreshToken: token.RefreshToken}
-	if token.ExpiresIn > 0 {
-		c.ExpiresAt = s.cfg.Clock().Add(time.Duration(min(token.ExpiresIn, 1e7)) * time.Second)
+	// The lifetime is unknown, like a missing one, unless it is a positive number.
+	if seconds, err := strconv.ParseFloat(strings.Trim(string(token.ExpiresIn), `"`), 64); err == nil && seconds > 0 {
+		c.ExpiresAt = s.cfg.Clock().Add(time.Duration(min(seconds, 1e7) * float64(time.Second)))
 	}
 	return c, nil
 }

@@ -42,6 +42,7 @@ type gate struct {
 	issued     atomic.Int64
 	broken     bool // Guarded by mu. The server's new tokens are not valid.
 	register   bool // The server registers clients.
+	lifetime   any  // Guarded by mu. The expires_in of tokens.
 
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.
@@ -52,7 +53,7 @@ type gate struct {
 
 func newGate(t *testing.T, c *crm) *gate {
 	t.Helper()
-	g := &gate{t: t, challenges: make(map[string]string), revoked: make(chan string, 10), register: true}
+	g := &gate{t: t, challenges: make(map[string]string), revoked: make(chan string, 10), register: true, lifetime: 3600}
 	mux := http.NewServeMux()
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.answering != nil {
@@ -177,7 +178,7 @@ func (g *gate) token(r *http.Request) (int, map[string]any) {
 		g.valid = nil
 	}
 	return 200, map[string]any{
-		"access_token": "access-" + n, "token_type": "bearer", "refresh_token": "refresh-" + n, "expires_in": 3600,
+		"access_token": "access-" + n, "token_type": "bearer", "refresh_token": "refresh-" + n, "expires_in": g.lifetime,
 	}
 }
 
@@ -370,6 +371,34 @@ func TestTokensAreRefreshedOnce(t *testing.T) {
 	g.mu.Unlock()
 	_, err := o.call("crm__find_customer", `{"name":"a"}`)
 	wants(t, err, "相手のサービスで無効になりました", "/setting/connections")
+}
+
+// TestLifetimesOfTokens: authorization servers write the lifetime of a token in several forms. A token without one that can be
+// read is used until the server refuses it.
+func TestLifetimesOfTokens(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.addConnected(g)
+	for lifetime, refreshes := range map[any]int64{
+		3600: 1, "3600": 1, 3599.5: 1, "3599.5": 1, 3.6e3: 1, 1e300: 0, "1e300": 0, "1e999": 0,
+		nil: 0, 0: 0, "0": 0, -1: 0, "": 0, "NaN": 0, "soon": 0, true: 0, [1]int{3600}: 0,
+	} {
+		g.mu.Lock()
+		g.lifetime = lifetime
+		g.mu.Unlock()
+		o.connect(g, o.taro, server)
+		for _, want := range []int64{0, refreshes} {
+			before := g.refreshed.Load()
+			if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil {
+				t.Errorf("%v: %v", lifetime, err)
+			}
+			if n := g.refreshed.Load() - before; n != want {
+				t.Errorf("%v: %d refreshes, not %d", lifetime, n, want)
+			}
+			o.pass(2 * time.Hour)
+		}
+	}
 }
 
 // TestTokenEndsEarly: a server refuses a token that seems valid. It is refreshed, and the call is sent once. If the server

@@ -79,8 +79,8 @@ func (s Server) enteredClient() string {
 	return s.ClientID
 }
 
-// settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
-func (s Server) settings() string {
+// Settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
+func (s Server) Settings() string {
 	encoded, _ := json.Marshal([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()}) // Never fails.
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
@@ -117,7 +117,7 @@ func (t Tool) tool(server Server) tool.Tool {
 	return tool.Tool{
 		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
 		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
-		Version: server.settings() + " " + t.Accepted.Digest(),
+		Version: server.Settings() + " " + t.Accepted.Digest(),
 	}
 }
 

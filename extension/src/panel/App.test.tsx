@@ -121,7 +121,7 @@ beforeEach(() => {
       return Promise.resolve(new Response(null, { status: 204 }))
     if (url.includes('/v1/message?')) return Promise.resolve(messagePages.shift())
     if (url.includes('/v1/project')) return Promise.resolve(Response.json({ items: [], total: 0 }))
-    if (url.endsWith('/stream')) asked.push(JSON.parse(String(init?.body)))
+    if (init?.body && url.endsWith('/stream')) asked.push(JSON.parse(String(init?.body)))
     return new Promise(() => {})
   })
   const box = document.body.appendChild(document.createElement('div'))
@@ -364,4 +364,26 @@ test('an answer that is being read is not stored again after its conversation is
   browser.activate(b)
   await until(() => expect(panel()).toContain('Bの質問'))
   expect(storedKeys()).toEqual([keyOf(b)])
+})
+
+test('invisible characters in the arguments of a call are shown before its approval', async () => {
+  const approval = {
+    id: 'approval',
+    state: 'waiting',
+    cause: 'rule',
+    expires_at: '2026-11-30T00:00:00Z',
+  } as const
+  const call = {
+    id: 'call',
+    name: 'send',
+    title: '送信',
+    offset: 0,
+    status: 'running',
+    result: '',
+    error: '',
+  } as const
+  const toolCalls = [{ ...call, arguments: '{"t\u200bo":"甲\u202e乙"}', approval }]
+  store(a, 'Aの質問', { messageId: 'waiting', threadId: 'thread', text: '', done: false, toolCalls })
+  await until(() => expect(document.querySelector('dt')?.textContent).toBe('t\uFFFDo'))
+  expect(document.querySelector('dd')?.textContent).toBe('甲\uFFFD乙')
 })

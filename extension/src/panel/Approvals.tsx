@@ -4,6 +4,7 @@ import { Button } from '@/components/Button'
 import type { ToolApproval } from '@/lib/api'
 import type { Answer, AnswerToolCall, CallApproval } from '@/lib/stream'
 import { toolInputs } from '@/lib/ui/toolInputs'
+import { visible } from '@/lib/ui/visible'
 import { SignedOut } from '../lib/session'
 import type { Turn } from '../lib/storedConversations'
 import { type TextName, t, timeOf } from '../lib/texts'
@@ -155,8 +156,8 @@ function Inputs({ json }: { json: string }) {
     <dl>
       {toolInputs(json).map(([name, value]) => (
         <div key={name}>
-          <dt>{name || t('approvalInput')}</dt>
-          <dd>{value}</dd>
+          <dt>{visible(name) || t('approvalInput')}</dt>
+          <dd>{visible(value)}</dd>
         </div>
       ))}
     </dl>

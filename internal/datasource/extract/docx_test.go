@@ -238,6 +238,28 @@ func TestDOCXLongTableRepeatsItsHeader(t *testing.T) {
 	}
 }
 
+// TestDOCXLongTableRepeatsHeadingsOfTwoRows: the parts after the first one start with the headings of both rows.
+func TestDOCXLongTableRepeatsHeadingsOfTwoRows(t *testing.T) {
+	t.Parallel()
+	rows := []string{
+		cell(`<w:vMerge w:val="restart"/>`, "部門") + cell(`<w:gridSpan w:val="2"/>`, "上期") + cell(`<w:gridSpan w:val="2"/>`, "下期"),
+		cell("<w:vMerge/>", "") + cell("", "予算") + cell("", "実績") + cell("", "予算") + cell("", "実績"),
+	}
+	for range 30 {
+		rows = append(rows, cell("", "営業第一部")+strings.Repeat(cell("", "123,456"), 4))
+	}
+	blocks := strings.Split(pageOf(t, "a.docx", document(t, tableOf(rows...))), "\n\n")
+	for i, block := range blocks {
+		start := "| 部門 | 上期 予算 | 上期 実績 | 下期 予算 | 下期 実績 |\n|---|---|---|---|---|\n| 営業第一部 |"
+		if i == 0 {
+			start = "| 部門 | 上期 |  | 下期 |  |\n|---|---|---|---|---|\n| 部門 | 予算 | 実績 | 予算 | 実績 |\n| 営業第一部 |"
+		}
+		if n := utf8.RuneCountInString(block); len(blocks) < 3 || n > 400 || !strings.HasPrefix(block, start) {
+			t.Errorf("block %d of %d has %d characters: %q", i+1, len(blocks), n, block)
+		}
+	}
+}
+
 const wordStyles = "<w:styles " + wordSpaces + `>
 <w:style w:type="paragraph" w:default="1" w:styleId="a"><w:name w:val="Normal"/></w:style>
 <w:style w:type="paragraph" w:styleId="1"><w:name w:val="heading 1"/><w:basedOn w:val="a"/>

@@ -69,6 +69,9 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	if len(text) > maxText(len(page)) {
 		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 	}
+	if divided := divideTables(text); len(divided) <= maxText(len(page)) {
+		text = divided
+	}
 	return text, nil
 }
 
@@ -84,7 +87,6 @@ func markdown(ctx context.Context, root *html.Node) (string, error) {
 			),
 			table.NewTablePlugin(
 				table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
-				table.WithSpanCellBehavior(table.SpanBehaviorMirror),
 				table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
 				table.WithSkipEmptyRows(true),
 				table.WithHeaderPromotion(true),

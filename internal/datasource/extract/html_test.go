@@ -56,6 +56,21 @@ func TestHTMLTables(t *testing.T) {
 			"merged cells", "<table><tr><td rowspan=2>関東<td>東京<tr><td>千葉<tr><td colspan=2>全国</table>",
 			"| 関東 | 東京 |\n|---|---|\n| 関東 | 千葉 |\n| 全国 | 全国 |",
 		},
+		{
+			"headings of two rows", "<table><tr><th rowspan=2>部門<th colspan=2>上期<th colspan=2><b>下</b>期<br>計<th rowspan=2>備考" +
+				"<tr><th>予算<th>実績<th>予算<th>実績<tr><td>営業<td>1<td>2<td>3<td>4<td>なし</table>",
+			"| 部門 | 上期 予算 | 上期 実績 | 下期 計 予算 | 下期 計 実績 | 備考 |\n|---|---|---|---|---|---|\n| 営業 | 1 | 2 | 3 | 4 | なし |",
+		},
+		{
+			"several merged cells", "<table><tr><td>一<td>二<td>三<td>四<td>五<tr><td rowspan=2>六<td colspan=2>七<td colspan=2>八<tr>" +
+				"<td>九<td>十<td>百<td>千</table>",
+			"| 一 | 二 | 三 | 四 | 五 |\n|---|---|---|---|---|\n| 六 | 七 | 七 | 八 | 八 |\n| 六 | 九 | 十 | 百 | 千 |",
+		},
+		{
+			"long", "<table><tr><th>品名<th>説明" + strings.Repeat("<tr><td>みかん<td>"+strings.Repeat("甘", 150), 4) + "</table>",
+			strings.TrimSpace(strings.Repeat("| 品名 | 説明 |\n|---|---|\n"+strings.Repeat("| みかん | "+strings.Repeat("甘", 150)+
+				" |\n", 2)+"\n", 2)),
+		},
 		{"more rows than there are", "<table><tr><td rowspan=9>一<td>二</table>", "| 一 | 二 |\n|---|---|"},
 		{"layout", "<table><tr><td>左<td><table><tr><td>一<td>二</table></table>", "左\n\n| 一 | 二 |\n|---|---|"},
 		{"list in a cell", "<table><tr><td>左<td>中<td><ul><li>右</ul></table>", "左\n\n中\n\n- 右"},

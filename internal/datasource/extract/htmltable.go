@@ -3,6 +3,7 @@ package extract
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -29,12 +30,11 @@ func prepareTables(root *html.Node, size int) {
 			asBlocks(n)
 			return true // The walk visits nested tables next.
 		}
-		if !g.fits(true) || g.repeated > repeat {
-			g.dropSpans()
-		} else {
+		switch {
+		case g.fits(true) && g.repeated <= repeat:
 			repeat -= g.repeated
-		}
-		if !g.fits(false) {
+			g.expand()
+		case !g.fits(false):
 			asBlocks(n)
 		}
 		return false
@@ -44,6 +44,7 @@ func prepareTables(root *html.Node, size int) {
 // grid describes a table without nested tables.
 type grid struct {
 	rows     [][]*cell
+	nodes    []*html.Node // Of the rows.
 	cells    int
 	repeated int  // Bytes of text that spans repeat.
 	nested   bool // The table contains an element that a Markdown cell cannot contain.
@@ -52,6 +53,7 @@ type grid struct {
 type cell struct {
 	node       *html.Node
 	cols, rows int // Its spans.
+	row        int // Its first row.
 }
 
 // measure describes a table. It stops at the first element that a cell cannot contain.
@@ -65,7 +67,7 @@ func measure(t *html.Node) *grid {
 		case "table", "ul", "ol", "blockquote", "pre", "hr", "h1", "h2", "h3", "h4", "h5", "h6":
 			g.nested = true
 		case "tr":
-			g.rows = append(g.rows, nil)
+			g.rows, g.nodes = append(g.rows, nil), append(g.nodes, n)
 		case "td", "th":
 			if len(g.rows) == 0 {
 				return true
@@ -78,7 +80,6 @@ func measure(t *html.Node) *grid {
 	for y, row := range g.rows {
 		for _, c := range row {
 			c.rows = min(c.rows, len(g.rows)-y)
-			c.write()
 			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node)
 		}
 	}
@@ -87,9 +88,11 @@ func measure(t *html.Node) *grid {
 
 // add adds a cell to the last row. It ignores the spans of a cell with a long text.
 func (g *grid) add(n *html.Node) {
-	c := &cell{node: n, cols: 1, rows: 1}
-	if len(n.Attr) > 0 && textBytes(n) < maxSpanBytes {
-		for _, a := range n.Attr {
+	c := &cell{node: n, cols: 1, rows: 1, row: len(g.rows) - 1}
+	attributes := n.Attr
+	n.Attr = nil // The converter must not see spans.
+	if len(attributes) > 0 && textBytes(n) < maxSpanBytes {
+		for _, a := range attributes {
 			v, _ := strconv.Atoi(a.Val)
 			switch a.Key {
 			case "colspan":
@@ -103,24 +106,87 @@ func (g *grid) add(n *html.Node) {
 	g.rows[last] = append(g.rows[last], c)
 }
 
-// write updates the span attributes of the cell.
-func (c *cell) write() {
-	c.node.Attr = c.node.Attr[:0]
-	if c.cols > 1 {
-		c.node.Attr = append(c.node.Attr, html.Attribute{Key: "colspan", Val: strconv.Itoa(c.cols)})
+// expand replaces each cell that spans others by a cell in each place, and rows of headings by a single row.
+func (g *grid) expand() {
+	places := g.places()
+	var top [][]tableCell
+	for y, line := range places[:topRows(len(places))] {
+		top = append(top, nil)
+		for _, c := range line {
+			top[y] = append(top[y], tableCell{text: c.text(), span: c.cols, merged: c.row < y})
+		}
 	}
-	if c.rows > 1 {
-		c.node.Attr = append(c.node.Attr, html.Attribute{Key: "rowspan", Val: strconv.Itoa(c.rows)})
+	headings, depth := columnHeadings(top)
+	for y, line := range places {
+		row := g.nodes[y]
+		for _, c := range g.rows[y] {
+			c.node.Parent.RemoveChild(c.node)
+		}
+		switch {
+		case depth > 1 && y == 0:
+			for _, text := range headings {
+				row.AppendChild(newCell(text))
+			}
+		case depth > 1 && y < depth: // The row is empty.
+		default:
+			for x, c := range line {
+				if c.row == y && (x == 0 || line[x-1] != c) {
+					row.AppendChild(c.node)
+				} else {
+					row.AppendChild(newCell(c.text()))
+				}
+			}
+		}
 	}
 }
 
-func (g *grid) dropSpans() {
-	for _, row := range g.rows {
+// places returns the cell in each place of the table, an empty one where there is none.
+func (g *grid) places() [][]*cell {
+	places := make([][]*cell, len(g.rows))
+	for y, row := range g.rows {
+		x := 0
 		for _, c := range row {
-			c.cols, c.rows = 1, 1
-			c.write()
+			for x < len(places[y]) && places[y][x] != nil {
+				x++
+			}
+			for dy := range c.rows {
+				line := &places[y+dy]
+				*line = append(*line, make([]*cell, max(0, x+c.cols-len(*line)))...)
+				for dx := range c.cols {
+					if (*line)[x+dx] == nil {
+						(*line)[x+dx] = c
+					}
+				}
+			}
+			x += c.cols
+		}
+		for x, c := range places[y] {
+			if c == nil {
+				places[y][x] = &cell{node: newCell(""), row: y}
+			}
 		}
 	}
+	return places
+}
+
+func newCell(text string) *html.Node {
+	n := &html.Node{Type: html.ElementNode, Data: "td", DataAtom: atom.Td}
+	n.AppendChild(&html.Node{Type: html.TextNode, Data: text})
+	return n
+}
+
+// text returns the text of the cell as one line.
+func (c *cell) text() string {
+	var out strings.Builder
+	walk(c.node, func(n *html.Node) bool {
+		if n.Type == html.TextNode {
+			out.WriteString(n.Data)
+		} else if n.Data != "a" {
+			out.WriteByte(' ')
+		}
+		return true
+	})
+	return oneLine(out.String())
 }
 
 // fits reports whether the rectangle, with or without spans, is at most slightly larger than the cells of the page.

@@ -137,6 +137,16 @@ func TestXLSXTables(t *testing.T) {
 				"=1", "=2", "=3"), "A1:A2 B1:C1",
 			"品名 / 上期 東京 / 上期 大阪 / 下期 東京\n\n品名: 板 / 上期 東京: 1 / 上期 大阪: 2 / 下期 東京: 3",
 		},
+		{
+			"rows with names, without a heading for them", cells(1, "", "東京", "大阪") + cells(2, "4月", "=10", "=20") +
+				cells(3, "5月", "=11", "") + cells(5, "合計", "=21", "=20"), "",
+			"東京 / 大阪\n\n4月 / 東京: 10 / 大阪: 20\n\n5月 / 東京: 11\n\n合計 / 東京: 21 / 大阪: 20",
+		},
+		{
+			"a form with merged cells", cells(1, "氏名", "佐藤 花子") + cells(2, "所属", "営業", "内線", "=12") +
+				cells(3, "目的", "展示会"), "B1:D1 B3:D3",
+			"氏名 / 佐藤 花子\n\n所属 / 営業 / 内線 / 12\n\n目的 / 展示会",
+		},
 		{"hidden rows", cells(1, "品名", "数", "色") + strings.Replace(cells(2, "板", "=1", "白"), "<row", `<row hidden="1"`,
 			1), "", "品名 / 数 / 色\n\n品名: 板 / 数: 1 / 色: 白"},
 	}

@@ -121,12 +121,15 @@ func (w *sheetWriter) region(rows []xlsxRow) {
 
 // header returns the number of heading rows at the start of a region, 0 if the region is not a table.
 func (w *sheetWriter) header(rows []xlsxRow) int {
-	depth := w.headerRows(rows[0])
+	depth := w.headerRows(rows)
 	if depth >= len(rows) || !isHeader(rows[0]) {
 		return 0
 	}
 	body := rows[depth:min(len(rows), depth+sampleRows)]
 	columns := make(map[int]bool)
+	if left := leftOf(rows[:depth]); namesRows(body, left-1) {
+		columns[left-1] = true
+	}
 	for _, row := range rows[:depth] {
 		for _, c := range row.cells {
 			columns[c.column] = true
@@ -151,18 +154,43 @@ func (w *sheetWriter) header(rows []xlsxRow) int {
 	return depth
 }
 
-// headerRows returns the height of the headings that start in a row.
-func (w *sheetWriter) headerRows(row xlsxRow) int {
-	depth := 1
+// headerRows returns the height of the headings that start in the first row. In a form, the first cell is the name of the
+// value beside it, and the next row has another name below it.
+func (w *sheetWriter) headerRows(rows []xlsxRow) int {
+	row, depth, single := rows[0], 1, true
 	for _, a := range w.merged[row.number] {
 		if cellAt(row, a.left).text == "" {
 			continue
 		}
+		single = single && a.left != row.cells[0].column
 		if depth = max(depth, a.bottom-a.top+1); a.right > a.left {
 			depth = max(depth, 2)
 		}
 	}
+	if single && len(rows) > 1 && cellAt(rows[1], row.cells[0].column).text != "" {
+		return 1
+	}
 	return min(depth, maxHeaderRows)
+}
+
+// leftOf returns the first column of headings.
+func leftOf(header []xlsxRow) int {
+	left := maxSheetColumns
+	for _, row := range header {
+		left = min(left, row.cells[0].column)
+	}
+	return left
+}
+
+// namesRows reports whether a column without a heading contains the names of most rows.
+func namesRows(body []xlsxRow, column int) bool {
+	names := 0
+	for _, row := range body {
+		if c := cellAt(row, column); c.text != "" && !c.number {
+			names++
+		}
+	}
+	return names*2 > len(body)
 }
 
 // isHeader reports whether a row can be the headings of a table: short texts that differ.
@@ -208,10 +236,12 @@ func (w *sheetWriter) fits(rows []xlsxRow) bool {
 
 // begin writes the headings of a table and selects the form of its rows.
 func (w *sheetWriter) begin(header, body []xlsxRow) {
-	w.left = maxSheetColumns
+	w.left = leftOf(header)
+	if namesRows(body[:min(len(body), sampleRows)], w.left-1) {
+		w.left--
+	}
 	right := 0
 	for _, row := range header {
-		w.left = min(w.left, row.cells[0].column)
 		right = max(right, row.cells[len(row.cells)-1].column)
 	}
 	headings := make([]string, right-w.left+1)

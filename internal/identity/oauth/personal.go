@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -25,6 +26,8 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 	switch {
 	case n.Name == "" || utf8.RuneCountInString(n.Name) > maxName:
 		return Connection{}, "", fault.InvalidField("name", "名前は1文字以上%d文字以内で入力してください。", maxName)
+	case strings.ContainsFunc(n.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+		return Connection{}, "", fault.InvalidField("name", "名前に使えない文字が含まれています。")
 	case len(n.Scopes) == 0 || slices.ContainsFunc(n.Scopes, unknownScope):
 		return Connection{}, "", fault.InvalidField("scopes", "使える範囲を一つ以上選んでください。")
 	case !n.ExpiresAt.After(now) || n.ExpiresAt.After(now.Add(maxPersonal)):

@@ -292,6 +292,48 @@ func TestRecoveryCodes(t *testing.T) {
 	}
 }
 
+// TestRecoveryCodesExistAsLongAsAFactor: recovery codes are deleted with the last second factor, whichever it is.
+func TestRecoveryCodesExistAsLongAsAFactor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	token := f.mustSignIn(t).AccessToken
+	left := func() int {
+		t.Helper()
+		factor, err := f.db.PoolFactor(t.Context(), f.sub)
+		must(t, err)
+		return factor.RecoveryCodes
+	}
+	deletePasskey := func() {
+		t.Helper()
+		_, err := f.sdk.DeleteWebAuthnCredential(t.Context(), &cognito.DeleteWebAuthnCredentialInput{
+			AccessToken: token, CredentialId: f.passkeys(t, token)[0].CredentialId,
+		})
+		must(t, err)
+	}
+	f.addPasskey(t, token)
+	f.addPasskey(t, token)
+	f.enrol(t, token)
+	f.recoveryCodes(t, token)
+	must(t, f.prefer(t.Context(), token, false))
+	if n := left(); n != 10 {
+		t.Errorf("%d recovery codes with two passkeys and no app", n)
+	}
+	deletePasskey()
+	if n := left(); n != 10 {
+		t.Errorf("%d recovery codes with a passkey", n)
+	}
+	deletePasskey()
+	if n := left(); n != 0 {
+		t.Errorf("%d recovery codes after the last passkey", n)
+	}
+	f.enrol(t, token)
+	f.recoveryCodes(t, token)
+	must(t, f.prefer(t.Context(), token, false))
+	if n := left(); n != 0 {
+		t.Errorf("%d recovery codes after the app, without a passkey", n)
+	}
+}
+
 // TestPolicyForcesEnrolment: the challenge MFA_SETUP is that of a Cognito pool that requires a second factor.
 func TestPolicyForcesEnrolment(t *testing.T) {
 	t.Parallel()

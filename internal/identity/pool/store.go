@@ -265,8 +265,8 @@ type Store interface {
 	// fault.Conflict.
 	EnableTOTP(ctx context.Context, sub uuid.UUID, event Event) error
 
-	// RemoveFactor removes the app's secrets and the recovery codes of a user and, if passkeys is true, the passkeys. It
-	// reports whether the user had an enabled app or, if passkeys is true, a passkey.
+	// RemoveFactor removes the app's secrets of a user and, if passkeys is true, the passkeys. Without a passkey, it also
+	// removes the recovery codes. It reports whether the user had an enabled app or, if passkeys is true, a passkey.
 	RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, event Event) (bool, error)
 
 	// SetRecoveryCodes replaces all recovery codes of a user, by their hashes. If the user has no enabled factor, the error
@@ -302,8 +302,9 @@ type Store interface {
 	// RenamePasskey changes the name of a user's passkey. If it does not exist, the error has the code fault.NotFound.
 	RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error
 
-	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound; if it is the
-	// only second factor of a user who needs one, fault.Conflict.
+	// RemovePasskey removes a passkey of a user, and with the last second factor the recovery codes. If the passkey does
+	// not exist, the error has the code fault.NotFound; if it is the only second factor of a user who needs one,
+	// fault.Conflict.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
 
 	// TrustedSince returns when a user trusted a device. It returns nil if that was before the time after, or if the

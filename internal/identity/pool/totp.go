@@ -218,7 +218,8 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 }
 
 // setUserMFAPreference is the operation SetUserMFAPreference: the user of an access token enables the verified app, or
-// removes it. Unlike Cognito's, it also removes the secret and the recovery codes, so that a lost phone is useless.
+// removes it. Unlike Cognito's, it also removes the secret, so that a lost phone is useless, and without a passkey the
+// recovery codes.
 func (p *Pool) setUserMFAPreference(ctx context.Context, in *input) (any, error) {
 	token, password := in.text("AccessToken", tokenRule()), in.passwordText()
 	enabled, given, err := in.factorPreference()

@@ -93,6 +93,23 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 	}
 }
 
+// TestLockedOrganizationsGetNoMembers: nobody signs in while an organization is being deleted, and nobody is added.
+func TestLockedOrganizationsGetNoMembers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.member(f.org, "known@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
+	f.exec(`UPDATE organizations SET deletes_at = now() + interval '1 day' WHERE id = $1`, f.org)
+	before := value[int](f, `SELECT count(*) FROM users`)
+	for _, email := range []string{"known@corp.example", "new@corp.example"} {
+		if _, err := f.signIn("n-"+email, email, "名前"); fault.CodeOf(err) != sso.CodeInactive {
+			t.Errorf("%s: %v", email, err)
+		}
+	}
+	if n := value[int](f, `SELECT count(*) FROM users`) - before; n != 0 {
+		t.Errorf("%d members are added", n)
+	}
+}
+
 // TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, even if they never opened
 // the app.
 func TestR58_InvitationIsUsedOnce(t *testing.T) {

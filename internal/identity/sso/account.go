@@ -103,6 +103,9 @@ func decide(organizationID uuid.UUID, who Person, subject uuid.UUID, found Candi
 		return Decision{Member: found.Linked.ID}, nil
 	}
 	member := found.ByEmail
+	if member == nil && found.Locked {
+		return Decision{}, errInactive()
+	}
 	if member == nil {
 		return provision(organizationID, who, subject, found.SeatFree)
 	}

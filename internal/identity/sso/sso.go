@@ -95,6 +95,7 @@ type Candidates struct {
 	Linked   *Member // Signed in as the same person before.
 	ByEmail  *Member // Has the address, ignoring case, in any organization.
 	SeatFree bool    // The organization's contract allows one more member.
+	Locked   bool    // The organization is being deleted. Not set if Linked is.
 
 	LinkedToAnother bool // ByEmail signs in as another person of the same identity provider.
 

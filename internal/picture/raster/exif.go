@@ -67,6 +67,22 @@ func jpegEXIF(content []byte) []byte {
 	return nil
 }
 
+// pngEXIF returns the EXIF data of a PNG file, from its chunk eXIf (PNG, third edition, section 11.3.3.3), or nil.
+func pngEXIF(content []byte) []byte {
+	const signature, head, checksum = 8, 8, 4
+	for rest := content[min(signature, len(content)):]; len(rest) >= head; {
+		end := head + int64(binary.BigEndian.Uint32(rest))
+		if end+checksum > int64(len(rest)) {
+			return nil
+		}
+		if string(rest[4:head]) == "eXIf" {
+			return rest[head:end]
+		}
+		rest = rest[end+checksum:]
+	}
+	return nil
+}
+
 // webpEXIF returns the EXIF data of a WebP file, from its chunk EXIF, or nil.
 func webpEXIF(content []byte) []byte {
 	const riff, head = 12, 8

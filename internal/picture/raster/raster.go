@@ -89,11 +89,9 @@ type form struct {
 
 var (
 	jpegForm = form{jpeg.DecodeConfig, jpeg.Decode, jpegEXIF, false, ErrBroken}
-	pngForm  = form{png.DecodeConfig, png.Decode, noEXIF, true, ErrBroken}
+	pngForm  = form{png.DecodeConfig, png.Decode, pngEXIF, true, ErrBroken}
 	webpForm = form{webp.DecodeConfig, webp.Decode, webpEXIF, false, errWebP}
 )
-
-func noEXIF([]byte) []byte { return nil }
 
 // fit returns an image scaled down so that no side is longer than longest. It first halves the image with a simple
 // filter, because the first pass of the better filter over a large image would use 32 bytes for each pixel. After each

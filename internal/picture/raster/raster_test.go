@@ -11,6 +11,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,8 @@ func TestPicturesAreScaledDown(t *testing.T) {
 		"transparent WebP":  {testdata(t, "transparent.webp"), raster.PNG, 60, 40},
 		"WebP on its side":  {withEXIF(testdata(t, "opaque.webp"), exif(binary.LittleEndian, 6)), raster.JPEG, 40, 60},
 		"JPEG on its side":  {photograph(t, corner(60, 40), exif(binary.BigEndian, 8)), raster.JPEG, 40, 60},
+		"PNG on its side":   {withChunk(encodePNG(t, corner(60, 40)), "eXIf", exif(binary.BigEndian, 6)), raster.PNG, 40, 60},
+		"an EXIF cut off":   {withChunk(encodePNG(t, corner(60, 40)), "eXIf", exif(binary.BigEndian, 6)[:20]), raster.PNG, 60, 40},
 		"a broken EXIF":     {photograph(t, corner(60, 40), []byte("II*\x00\xFF\xFF\xFF\xFF")), raster.JPEG, 60, 40},
 		"large on its side": {photograph(t, corner(4000, 3000), exif(binary.BigEndian, 6)), raster.JPEG, 1536, 2048},
 	} {
@@ -178,6 +181,7 @@ func TestR98_NothingButPixelsIsKept(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"JPEG": photograph(t, corner(60, 40), exif(binary.LittleEndian, 1)),
 		"WebP": withEXIF(testdata(t, "opaque.webp"), exif(binary.LittleEndian, 1)),
+		"PNG":  withChunk(encodePNG(t, corner(60, 40)), "eXIf", exif(binary.LittleEndian, 1)),
 	} {
 		if !bytes.Contains(content, []byte(place)) {
 			t.Fatalf("the %s of this test has no location", name)
@@ -226,13 +230,21 @@ func TestTransparencyIsKept(t *testing.T) {
 	}
 }
 
+// chunk returns a chunk of a PNG file.
+func chunk(kind string, data []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(data))) //nolint:gosec // Short.
+	b = append(append(b, kind...), data...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
+}
+
+// withChunk adds a chunk to a PNG file, after its header.
+func withChunk(content []byte, kind string, data []byte) []byte {
+	const head = 8 + 25 // The signature and IHDR.
+	return slices.Concat(content[:head], chunk(kind, data), content[head:])
+}
+
 // bomb returns a PNG of a few hundred bytes whose header claims a huge size.
 func bomb(width, height uint32) []byte {
-	chunk := func(kind string, data []byte) []byte {
-		b := binary.BigEndian.AppendUint32(nil, uint32(len(data))) //nolint:gosec // Short.
-		b = append(append(b, kind...), data...)
-		return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
-	}
 	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
 	b := append([]byte("\x89PNG\r\n\x1A\n"), chunk("IHDR", append(head, 8, 6, 0, 0, 0))...)
 	return append(append(b, chunk("IDAT", make([]byte, 100))...), chunk("IEND", nil)...)
@@ -299,7 +311,8 @@ func FuzzR98_Pictures(f *testing.F) {
 	for _, seed := range [][]byte{
 		encodePNG(f, corner(9, 5)), encodeJPEG(f, corner(9, 5)), testdata(f, "opaque.webp"),
 		testdata(f, "transparent.webp"), photograph(f, corner(9, 5), exif(binary.LittleEndian, 6)),
-		withEXIF(testdata(f, "opaque.webp"), exif(binary.BigEndian, 3)), bomb(30_000, 30_000),
+		withEXIF(testdata(f, "opaque.webp"), exif(binary.BigEndian, 3)),
+		withChunk(encodePNG(f, corner(9, 5)), "eXIf", exif(binary.LittleEndian, 8)), bomb(30_000, 30_000),
 		[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), []byte("RIFF\x00\x00\x00\x00WEBP"),
 		{0xFF, 0xD8, 0xFF, 0xE1, 0, 2},
 		{0xFF, 0xD8, 0xFF, 0xFF, 0xE1, 0, 0},

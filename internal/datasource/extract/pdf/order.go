@@ -121,23 +121,63 @@ func bands(segments []segment) [][]segment {
 	return found
 }
 
-// groups returns runs of consecutive lines whose gaps are aligned, or that have no gaps.
+// groups returns runs of consecutive lines whose gaps are aligned, or that have no gaps. If the lines of columns are at
+// different heights, a line has a gap only together with its neighbors.
 func groups(bands [][]segment) [][][]segment {
 	var found [][][]segment
 	var own []segment
-	parted := false
-	for _, band := range bands {
+	parted, shifted := false, false
+	for i, band := range bands {
 		together := append(slices.Clone(own), band...)
-		gap := len(split(together)) > 1
-		if n := len(found); n > 0 && (gap || !parted && len(split(band)) < 2) {
-			found[n-1] = append(found[n-1], band)
+		gap := len(split(together)) > 1 && (!shifted || !below(own, band))
+		begins := i > 0 && !parted && isShifted(bands[i-1], band)
+		if len(found) > 0 && !begins && (gap || !parted && len(split(band)) < 2) {
+			found[len(found)-1] = append(found[len(found)-1], band)
 			own, parted = together, gap
 			continue
 		}
-		found = append(found, [][]segment{band})
-		own, parted = slices.Clone(band), len(split(band)) > 1
+		group := [][]segment{band}
+		take := func() { // Takes the last line from the group before.
+			last := len(found) - 1
+			group = slices.Insert(group, 0, found[last][len(found[last])-1])
+			if found[last] = found[last][:len(found[last])-1]; len(found[last]) == 0 {
+				found = found[:last]
+			}
+		}
+		if shifted = begins; begins {
+			take()
+		}
+		columns := split(flat(group))
+		for len(found) > 0 && !parted && len(columns) > 1 && higher(columns, found[len(found)-1]) {
+			take()
+			columns, shifted = split(flat(group)), true
+		}
+		found = append(found, group)
+		own, parted = flat(group), len(columns) > 1
 	}
 	return found
+}
+
+// higher reports whether the last of the lines belongs to one of the columns after a wide first one. Such a column begins
+// higher than the first one.
+func higher(columns, lines [][]segment) bool {
+	line, first := lines[len(lines)-1], columns[0][0].box
+	for _, s := range columns[0] {
+		first = first.with(s.box)
+	}
+	return first.x1-first.x0 > narrow*median(columns[0]) && first.x1 < line[0].box.x0 && !below(line, flat(columns)) &&
+		len(split(flat(append(columns, line)))) == len(columns)
+}
+
+// isShifted reports whether two lines are parts of columns whose lines are at different heights.
+func isShifted(line, next []segment) bool {
+	return gapBetween(line, next) < -0.05*median(next) && len(split(line)) == 1 && len(split(next)) == 1 &&
+		len(split(slices.Concat(line, next))) > 1
+}
+
+// below reports whether the space between segments and those below them is wider than usual between lines.
+func below(above, segments []segment) bool {
+	return gapBetween(above, segments) > median(segments)
 }
 
 func flat(group [][]segment) []segment { return slices.Concat(group...) }
@@ -178,6 +218,9 @@ func median(segments []segment) float64 {
 	return sizes[len(sizes)/2]
 }
 
+// narrow is the greatest width of a column that is not running text, in font sizes.
+const narrow = 8
+
 // notProse reports whether a column is not running text. Running text fills its column and has many lines.
 func notProse(column []segment) bool {
 	lines := bands(column)
@@ -195,7 +238,7 @@ func notProse(column []segment) bool {
 			full++
 		}
 	}
-	return len(lines) < 3 || full*2 < len(lines) || extent.x1-extent.x0 <= 8*median(column)
+	return len(lines) < 3 || full*2 < len(lines) || extent.x1-extent.x0 <= narrow*median(column)
 }
 
 // isTable reports whether the lines of adjacent columns form rows.

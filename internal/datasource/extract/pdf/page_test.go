@@ -66,6 +66,22 @@ var (
 	right = []string{"右の段は左の段を読み終えてから", "読むものであり、同じ高さの行が", "あっても混ぜてはならない。これ", "で右の段も終わる。"}
 )
 
+// shiftedColumns draws two columns between lines over the whole width. The lines of the second one are higher by some
+// points.
+func shiftedColumns(by float64) func(p *pdftest.Page) {
+	return func(p *pdftest.Page) {
+		p.Text(50, 740, 12, "この段落はページの幅いっぱいに書かれている。次に二つの段が続く。")
+		for i := range left {
+			p.Text(50, 700-18*float64(i), 12, left[i])
+			p.Text(310, 700+by-18*float64(i), 12, right[i])
+		}
+		p.Text(50, 590, 12, "段の下の短い行。")
+	}
+}
+
+var shiftedText = "この段落はページの幅いっぱいに書かれている。次に二つの段が続く。\n" + strings.Join(left, "") + "\n" +
+	strings.Join(right, "") + "\n段の下の短い行。"
+
 func TestTextIsInReadingOrder(t *testing.T) {
 	t.Parallel()
 	e := start(t, true)
@@ -90,6 +106,17 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				}
 			},
 			"二つの段に共通の見出し\n" + strings.Join(left, "") + "\n" + strings.Join(right, ""),
+		},
+		"columns whose lines are slightly higher than those of the first one": {shiftedColumns(9), shiftedText},
+		"columns whose lines are much higher than those of the first one":     {shiftedColumns(13), shiftedText},
+		"short lines on both sides, one below the other": {
+			func(p *pdftest.Page) {
+				p.Text(400, 700, 12, "令和六年十月一日")
+				p.Text(50, 682, 12, "総務部長殿")
+				p.Text(400, 664, 12, "営業部長")
+				p.Text(50, 646, 12, "次のとおり申請する。")
+			},
+			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
 		},
 		"vertical lines, drawn from the left": {
 			func(p *pdftest.Page) {

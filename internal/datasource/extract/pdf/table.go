@@ -3,7 +3,9 @@ package pdf
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -292,9 +294,12 @@ func toInt(b bool) int {
 	return 0
 }
 
+// row returns the cells of a row. A cell that spans columns is there several times.
+func (t *table) row(row int) []*cell { return t.cells[row*t.columns : (row+1)*t.columns] }
+
 // single returns the only cell with text of a row, if it spans the whole row.
 func (t *table) single(row int) *cell {
-	line := t.cells[row*t.columns : (row+1)*t.columns]
+	line := t.row(row)
 	for _, c := range line {
 		if c != line[0] {
 			return nil
@@ -303,13 +308,76 @@ func (t *table) single(row int) *cell {
 	return line[0]
 }
 
-// Lengths of tables in the text, in characters.
+// Limits of the headings of a table and of its length in the text, in characters.
 const (
-	maxHeaderText = 120 // Maximum length of a repeated header.
-	tableText     = 380 // The header is repeated after this length, about one passage.
+	maxHeadingRows = 3
+	maxHeadings    = 240 // Longer headings are not repeated.
+	tableText      = 380 // A longer table is divided, so that each part is about one passage.
 )
 
-// table writes a Markdown table, or the cells of a frame or layout in sequence.
+// headingRows returns the number of rows that the headings in a row take. It is greater than one if each cell of the first
+// row spans as many rows, or several columns.
+func (t *table) headingRows(first int) int {
+	rows := func(column int) int {
+		n := 1
+		for first+n < t.rows && t.row(first + n)[column] == t.row(first)[column] {
+			n++
+		}
+		return n
+	}
+	depth := 1
+	for column := range t.columns {
+		depth = max(depth, rows(column))
+	}
+	if depth > maxHeadingRows || first+depth >= t.rows {
+		return 1
+	}
+	for column, c := range t.row(first) {
+		spans := column > 0 && t.row(first)[column-1] == c || column+1 < t.columns && t.row(first)[column+1] == c
+		if !spans && rows(column) < depth {
+			return 1
+		}
+	}
+	return depth
+}
+
+// headings returns the texts of rows of headings as a single row. A cell that spans columns is the heading of each.
+func (t *table) headings(first, end int) string {
+	var out strings.Builder
+	for column := range t.columns {
+		var texts []string
+		for row := first; row < end; row++ {
+			if text := t.row(row)[column].text; text != "" && !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+		out.WriteString("| " + strings.Join(append(texts, ""), " "))
+	}
+	return out.String() + "|"
+}
+
+// number matches what differs between the values of a column.
+var number = regexp.MustCompile(`[\d,.]+`)
+
+// likeRows reports whether the first row of the headings is like one of the rows from body to end, for example 1年 like 5年. Then
+// it has no headings: the table continues one of the page before.
+func (t *table) likeRows(first, body, end int) bool {
+	for column, c := range t.row(first) {
+		shape := number.ReplaceAllString(c.text, "0")
+		if shape == c.text {
+			continue
+		}
+		for row := body; row < end; row++ {
+			if number.ReplaceAllString(t.row(row)[column].text, "0") == shape {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with the
+// headings.
 func (w *writer) table(t *table) {
 	seen := make(map[*cell]bool)
 	if t.plain {
@@ -324,7 +392,9 @@ func (w *writer) table(t *table) {
 		}
 		return
 	}
-	header, at := "", 0
+	rule := "\n|" + strings.Repeat("---|", t.columns)
+	headings, part := "", 0 // Repeated headings, "" for none, and the offset of the current part.
+	first, body := 0, 0     // Rows of the headings, and of the values below them. The next row has headings if body is 0.
 	for row := range t.rows {
 		if c := t.single(row); c != nil {
 			if !seen[c] {
@@ -332,32 +402,63 @@ func (w *writer) table(t *table) {
 				w.newLine()
 				w.cell(c)
 			}
-			header = ""
+			body = 0
 			continue
 		}
+		cells := t.row(row)
+		divides := row > body && headings != "" &&
+			utf8.RuneCountInString(w.out.String()[part:])+textLength(cells, seen) > tableText
+		if divides && t.likeRows(first, body, row) {
+			divides, headings = false, ""
+		}
 		switch {
-		case header == "":
+		case body == 0:
+			part = w.paragraphStart()
 			w.newLine()
-		case at > tableText && utf8.RuneCountInString(header) <= maxHeaderText:
-			w.out.WriteString("\n\n" + header + "\n")
-			at = utf8.RuneCountInString(header)
+		case divides:
+			w.out.WriteString("\n\n")
+			part = w.out.Len()
+			w.out.WriteString(headings + "\n")
 		default:
 			w.out.WriteByte('\n')
 		}
-		begin := w.out.Len()
-		w.row(t.cells[row*t.columns:(row+1)*t.columns], seen)
-		at += utf8.RuneCountInString(w.out.String()[begin:])
-		if header == "" {
-			rule := "\n|"
-			for range t.columns {
-				rule += "---|"
-			}
-			header = w.out.String()[begin:] + rule
+		w.row(cells, seen)
+		if body == 0 {
 			w.out.WriteString(rule)
-			at = utf8.RuneCountInString(header)
+			first, body, headings = row, row+t.headingRows(row), ""
+		}
+		if row == body-1 {
+			if headings = t.headings(first, body) + rule; utf8.RuneCountInString(headings) > maxHeadings {
+				headings = ""
+			}
 		}
 	}
 	w.ended = true
+}
+
+// paragraphStart returns the offset of the paragraph that is being written, or that of the end of a long one.
+func (w *writer) paragraphStart() int {
+	text := w.out.String()
+	if last := text[strings.LastIndex(text, "\n\n")+1:]; !w.ended && utf8.RuneCountInString(last) <= maxHeadings {
+		return len(text) - len(last)
+	}
+	return len(text)
+}
+
+// textLength returns the approximate number of characters that row writes.
+func textLength(cells []*cell, seen map[*cell]bool) int {
+	n := 1
+	for i, c := range cells {
+		switch {
+		case i > 0 && cells[i-1] == c:
+		case !seen[c]:
+			n += c.glyphs()
+		default:
+			n += min(utf8.RuneCountInString(c.text), maxRepeated)
+		}
+		n += 3
+	}
+	return n
 }
 
 // row writes a row. It repeats cells that span several rows, so that each row is complete.

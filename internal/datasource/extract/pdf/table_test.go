@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/test/must"
@@ -166,6 +167,71 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 	headers := strings.Count(pages[0].Text, "| 項目 | 担当する部署 |\n|---|---|\n")
 	if rows := strings.Count(pages[0].Text, "| 共通の項目 | 総務部人事課の全員 |"); rows != 40 || headers < 2 {
 		t.Errorf("%d rows under %d headers", rows, headers)
+	}
+}
+
+// TestRowsOfAContinuedTableAreNotRepeated: a table that began on the page before has no headings on this one.
+func TestRowsOfAContinuedTableAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		ys := []float64{800}
+		for i := range 40 {
+			ys = append(ys, 785-15*float64(i))
+			p.Text(55, 788-15*float64(i), 10, "契約書の原本")
+			p.Text(155, 788-15*float64(i), 10, fmt.Sprintf("%d年間の保存", i+10))
+		}
+		grid(p, []float64{50, 150, 300}, ys)
+	})))
+	must.Succeed(t, err)
+	if n := strings.Count(pages[0].Text, "契約書の原本"); n != 40 {
+		t.Errorf("%d rows:\n%s", n, pages[0].Text)
+	}
+}
+
+// TestLongTablesRepeatHeadingsOfTwoRows: each part of a table fits in a passage, and those after the first one start with
+// the headings of both rows.
+func TestLongTablesRepeatHeadingsOfTwoRows(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		p.Text(55, 812, 10, "部門別の予算と実績（単位：千円）")
+		for i := range 24 { // The first column of the first two rows is one cell, as are two and two other columns of the first row.
+			x, y := 50, 800-15*i
+			if i == 1 {
+				x = 150
+			}
+			p.Raw(fmt.Sprintf("%d %d m 530 %d l S", x, y, y))
+		}
+		for i, x := range []int{50, 150, 240, 330, 430, 530} {
+			top := 800
+			if i == 2 || i == 4 {
+				top = 785
+			}
+			p.Raw(fmt.Sprintf("%d %d m %d 455 l S", x, top, x))
+		}
+		p.Text(55, 788, 10, "部門")
+		p.Text(155, 788, 10, "上期")
+		p.Text(335, 788, 10, "下期")
+		for i, text := range []string{"予算", "実績", "予算", "実績"} {
+			p.Text([]float64{155, 245, 335, 435}[i], 773, 10, text)
+		}
+		for i := range 21 {
+			p.Text(55, 758-15*float64(i), 10, "営業第一部の各課")
+			for k, x := range []float64{155, 245, 335, 435} {
+				p.Text(x, 758-15*float64(i), 10, fmt.Sprint(123456+i*10+k))
+			}
+		}
+	})))
+	must.Succeed(t, err)
+	parts := strings.Split(pages[0].Text, "\n\n")
+	for i, part := range parts {
+		start := "| 部門 | 上期 予算 | 上期 実績 | 下期 予算 | 下期 実績 |\n|---|---|---|---|---|\n| 営業第一部の各課 |"
+		if i == 0 {
+			start = "部門別の予算と実績（単位：千円）\n| 部門 | 上期 | | 下期 | |\n|---|---|---|---|---|\n" +
+				"| 部門 | 予算 | 実績 | 予算 | 実績 |\n| 営業第一部の各課 |"
+		}
+		if n := utf8.RuneCountInString(part); len(parts) < 3 || n > 400 || !strings.HasPrefix(part, start) {
+			t.Errorf("part %d of %d has %d characters:\n%s", i+1, len(parts), n, part)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import {
   addUploaded,
+  changeReading,
   followSources,
   sourceDeletions,
   sourcesQuery,
@@ -166,6 +167,16 @@ describe('the data sources', () => {
       expect(shown()).toContain(`${round}-m`)
       looking.unmount()
     })
+  })
+
+  it('do not include files of projects whose reading is repeated', async () => {
+    server.mockResolvedValue(Response.json(source('of-project', 23, { status: 'pending', revision: 4 })))
+    await changeReading(source('of-project', 23, { status: 'failed' }))
+    expect(find('of-project')).toBeUndefined()
+    const own = page[0] as DataSource
+    server.mockResolvedValue(Response.json({ ...own, status: 'failed', revision: 9 }))
+    await changeReading({ ...own, status: 'running' })
+    expect(find(own.id)).toMatchObject({ status: 'failed' })
   })
 
   describe('that are uploaded', () => {

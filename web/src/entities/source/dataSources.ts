@@ -101,11 +101,11 @@ export function addUploaded({ source, isNew }: Uploaded, isQuiet = false): void 
   if (!isNew && !isQuiet) toast(texts.alreadyThere(source.filename, source.status === 'pending'))
 }
 
-/** changeReading stops the parsing of a data source, or restarts a failed one. */
+/** changeReading stops the parsing of a data source, or restarts a failed one. It may be a file of a project. */
 export async function changeReading(source: DataSource): Promise<void> {
   const change = source.status === 'failed' ? 'readDataSource' : 'stopDataSource'
   try {
-    take(await call(change, { data_source_id: source.id }))
+    take(await call(change, { data_source_id: source.id }), false)
   } catch {
     toast(texts.readingUnchanged)
   }
@@ -120,9 +120,11 @@ export function rememberSources(sources: readonly DataSource[]): void {
   }
 }
 
-function take(source: DataSource): void {
+/** Stores a newer record of a data source. Only the user's own data sources are added to the list. */
+function take(source: DataSource, own = true): void {
   if (gone.has(source.id)) return
   changeItems(sourcesQuery, (items, hasMore) => {
+    if (!own && !items.some(({ id }) => id === source.id)) return items
     if (!belongs(source, items, hasMore)) return items
     return [source, ...items.filter((item) => item.id !== source.id)].sort(newestFirst)
   })

@@ -8,9 +8,10 @@ import { renderRoutes } from '@/testRoutes'
 import { GroupForm } from './group/GroupForm'
 import { InstructionsPage } from './instructions/InstructionsPage'
 import { ModelsPage } from './model/ModelsPage'
-import { modelsQuery } from './queries'
+import { factorPolicyQuery, modelsQuery } from './queries'
 import { RetentionPage } from './retention/RetentionPage'
 import { AddressRangesSection } from './saml/AddressRanges'
+import { FactorPolicySection } from './saml/FactorPolicy'
 import { SamlStatus } from './saml/SamlStatus'
 import { SessionLimitsSection } from './saml/SessionLimits'
 
@@ -164,6 +165,18 @@ it('shows the retention that another administrator has set', async () => {
   const days = await screen.findByRole<HTMLInputElement>('textbox')
   expect(days.value).toBe('90')
   expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+})
+
+it('shows the policy for second factors that another administrator has set', async () => {
+  responses['/v1/factor-policy'] = { policy: 'optional', enforced: true }
+  show(() => <FactorPolicySection mayEdit />)
+  const policy = await screen.findByRole<HTMLSelectElement>('combobox')
+  queryClient.setQueryData(factorPolicyQuery.queryKey, { policy: 'everybody', enforced: true } as never)
+  await vi.waitFor(() => expect(policy.value).toBe('everybody'))
+  expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+  type(policy, 'administrators')
+  fireEvent.click(screen.getByRole('button'))
+  await vi.waitFor(() => expect(sent).toEqual({ policy: 'administrators' }))
 })
 
 it('offers the test of SAML again after the browser has gone back to the page', async () => {

@@ -15,12 +15,12 @@ interface ChooseDialogProps<T extends Choosable> {
     readonly title: string
     readonly choose: { label: string; search: string; none: string }
     readonly submit: (count: number) => string
-    readonly done: (count: number) => string
   }
   /** The query of the items that match a search text. */
   readonly query: (search: string) => ListQuery<T>
   readonly lead?: string
-  readonly onSubmit: (chosen: readonly T[]) => Promise<unknown>
+  /** Adds the items, and returns the message about that. */
+  readonly onSubmit: (chosen: readonly T[]) => Promise<string>
   readonly onClose: () => void
   /** Further fields. */
   readonly children?: ReactNode
@@ -39,8 +39,7 @@ export function ChooseDialog<T extends Choosable>(props: ChooseDialogProps<T>) {
   const submit = () =>
     run(
       async () => {
-        await onSubmit(chosen)
-        toast(words.done(chosen.length), { tone: 'success' })
+        toast(await onSubmit(chosen), { tone: 'success' })
         onClose()
         await refreshProjects()
       },

@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, useId, useRef, useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
 import { refreshProjects } from '@/entities/project/projects'
@@ -20,7 +20,8 @@ export function CreateProject({
   onClose: () => void
 }) {
   const [values, setValues] = useState({ name: '', description: '' })
-  const [requestId] = useState(() => crypto.randomUUID())
+  // Repeated sending creates one project. Changed input after a failure is another request.
+  const request = useRef({ of: '', id: '' })
   const [wrong, setWrong] = useState<{ name?: string; description?: string; rest?: string }>({})
   const { busy, run } = useTask()
   const form = useId()
@@ -33,7 +34,9 @@ export function CreateProject({
     if (values.name.trim() === '') return setWrong({ name: words.nameRequired })
     await run(
       async () => {
-        const project = await call('createProject', { body: { request_id: requestId, ...values } })
+        const of = JSON.stringify(values)
+        if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
+        const project = await call('createProject', { body: { request_id: request.current.id, ...values } })
         toast(words.created(project.name), { tone: 'success' })
         void refreshProjects()
         onClose()

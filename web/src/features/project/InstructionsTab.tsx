@@ -69,6 +69,7 @@ function Editor({ loaded }: { loaded: Project }) {
     try {
       const now = await readProject(base.id)
       if (now.instructions === before.instructions) return void save(mine, now)
+      setBase(before)
       setText(mine)
       setCurrent(now)
     } catch (cause) {

@@ -16,7 +16,7 @@ import { Channels } from './channels/Channels'
 import project from './Project.module.css'
 import { ProjectFields } from './ProjectFields'
 import { Section } from './parts'
-import { useProject } from './project'
+import { mayEdit, useProject } from './project'
 import { isConflict, readProject, saveProject, usageQuery } from './queries'
 import styles from './SettingsTab.module.css'
 import { texts } from './texts'
@@ -25,13 +25,13 @@ const words = texts.settings
 
 /** SettingsTab has the settings of the project, and the ways to archive, leave and delete it. */
 export function SettingsTab() {
-  const { id, role, archived } = useProject()
+  const { id, role } = useProject()
   const manages = role === 'manager'
   // Whether the user has left or deleted the project, so that unsaved changes are void.
   const ended = useRef(false)
   return (
     <div className={styles.settings}>
-      {(role === 'editor' || manages) && !archived && <Basics key={id} ended={ended} />}
+      <Basics key={id} ended={ended} />
       {manages && <Channels />}
       {manages && <Usage />}
       {manages && <Archive />}
@@ -76,11 +76,11 @@ function valuesOf({ name, description, skill_id, retention_days, storage_limit }
     description,
     skill: skill_id ?? '',
     retention: retention_days ? String(retention_days) : '',
-    storage: storage_limit ? String(storage_limit / GIGABYTE) : '',
+    storage: storage_limit ? String(Number((storage_limit / GIGABYTE).toFixed(6))) : '',
   }
 }
 
-/** Basics is the form of the settings. If another member saves first, it applies the unsaved changes to that record. */
+/** Basics is the form of the settings, for editors and managers. If another member saves first, it applies the unsaved changes to that record. */
 function Basics({ ended }: { ended: RefObject<boolean> }) {
   const loaded = useProject()
   const [base, setBase] = useState(loaded)
@@ -113,7 +113,10 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
           ...(manages && {
             name,
             retention_days: days === '' ? null : Number(days),
-            storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
+            // The field may show a rounded number.
+            ...(values.storage !== valuesOf(base).storage && {
+              storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
+            }),
           }),
         })
         setBase(saved)
@@ -131,6 +134,8 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
       },
     )
   }
+  // A user who may no longer edit keeps unsaved changes, to copy them.
+  if (!mayEdit(loaded) && !dirty) return null
   return (
     <Section title={words.basics}>
       <form className={project.form} noValidate onSubmit={(event) => void save(event)}>

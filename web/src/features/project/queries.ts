@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { PROJECTS, projectQuery, refreshProjects } from '@/entities/project/projects'
+import { rememberSources } from '@/entities/source/dataSources'
 import { threadDeletions } from '@/entities/thread/threads'
 import {
   ApiError,
@@ -65,9 +66,12 @@ export function useProjectSources(id: string, query: string): List<ProjectDataSo
   const search = useDebounced(query.trim())
   const list = useList({
     ...found(
-      listQuery<ProjectDataSource>(inProject(id, 'sources', search), PAGE, (page, signal) =>
-        call('listProjectDataSources', { project_id: id, ...(search && { search }), ...page, signal }),
-      ),
+      listQuery<ProjectDataSource>(inProject(id, 'sources', search), PAGE, async (page, signal) => {
+        const wanted = { project_id: id, ...(search && { search }), ...page, signal }
+        const sources = await call('listProjectDataSources', wanted)
+        rememberSources(sources.items) // For the viewer.
+        return sources
+      }),
     ),
     // The server sends no events about the reading of a project's files.
     refetchInterval: ({ state }) =>

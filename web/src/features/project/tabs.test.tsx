@@ -1,12 +1,14 @@
-import { fireEvent, screen } from '@testing-library/react'
-import type { ComponentType } from 'react'
+import { fireEvent, screen, within } from '@testing-library/react'
+import { type ComponentType, useState } from 'react'
 import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { projectQuery } from '@/entities/project/projects'
 import { GENERAL_CHAT } from '@/entities/skill/generalChat'
-import type { Project } from '@/lib/api'
+import { sourceQuery } from '@/entities/source/dataSources'
+import type { DataSource, Project } from '@/lib/api'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
+import { CreateProject } from './CreateProject'
 import { FilesTab } from './files/FilesTab'
 import { InstructionsTab } from './InstructionsTab'
 import { ProjectPage } from './ProjectPage'
@@ -32,11 +34,17 @@ const project: Project = {
 /** Ends the pending request that saves the project. */
 let saved: (response: Response) => void
 
+/** The body of that request. */
+let sent: () => Promise<unknown>
+
 beforeEach(() => {
   saved = undefined as never
   HTMLDialogElement.prototype.showModal ??= () => {}
   vi.stubGlobal('fetch', (request: Request) => {
-    if (request.method === 'PUT') return new Promise((resolve) => (saved = resolve))
+    if (request.method === 'PUT') {
+      sent = () => request.json()
+      return new Promise((resolve) => (saved = resolve))
+    }
     if (request.method === 'DELETE') return Promise.resolve(new Response(null, { status: 204 }))
     const { pathname } = new URL(request.url)
     if (pathname.endsWith('/project/p')) return Promise.resolve(Response.json(project))
@@ -80,6 +88,40 @@ it.each([
   expect(box.value).toBe('敬語で書く。短く。')
 })
 
+it('merges a second change by another member with the text that was merged with the first one', async () => {
+  const versions = ['短く書く。', '短く書く。\n出典を書く。']
+  let version = 1
+  vi.stubGlobal('fetch', async (request: Request) => {
+    if (request.method === 'PUT') {
+      version++
+      return Response.json({ code: 'version_conflict' }, { status: 409 })
+    }
+    return Response.json({ ...project, version, instructions: versions[version - 2] })
+  })
+  show(InstructionsTab)
+  type(await field(/^指示/), '敬語で書く。')
+  save()
+  const { result } = texts.instructions.conflict
+  expect(await field(new RegExp(result))).toHaveProperty('value', '短く書く。\n敬語で書く。')
+  fireEvent.click(screen.getByRole('button', { name: texts.instructions.conflict.save }))
+  const merged = '短く書く。\n出典を書く。\n敬語で書く。'
+  await vi.waitFor(async () => expect(await field(new RegExp(result))).toHaveProperty('value', merged))
+})
+
+it('says that the channels of the project could not be loaded', async () => {
+  let fails = true
+  vi.stubGlobal('fetch', async (request: Request) => {
+    const { pathname } = new URL(request.url)
+    if (pathname.endsWith('/channel') && fails) return Response.json({ code: 'forbidden' }, { status: 403 })
+    return Response.json({ items: [], workspace: '紡' })
+  })
+  show(SettingsTab)
+  const section = await screen.findByRole('region', { name: texts.channels.title })
+  fails = false
+  fireEvent.click(within(section).getByRole('button', { name: texts.retry }))
+  await screen.findByText(texts.channels.none)
+})
+
 it('leaves a deleted project without asking about unsaved changes', async () => {
   show(SettingsTab)
   type(await field(/^説明/), '面接')
@@ -90,9 +132,71 @@ it('leaves a deleted project without asking about unsaved changes', async () => 
   await screen.findByText('一覧')
 })
 
+/** Archivable is the settings of a project that another member can archive. */
+function Archivable() {
+  const [archived, setArchived] = useState(false)
+  return (
+    <ProjectContext value={{ ...project, archived, storage_limit: 107_374_183 }}>
+      <button type="button" onClick={() => setArchived(true)}>
+        別のメンバー
+      </button>
+      <SettingsTab />
+    </ProjectContext>
+  )
+}
+
+it('keeps unsaved settings when the project is archived, and does not reset the limit of storage', async () => {
+  renderRoutes([{ path: '/', element: <Archivable /> }])
+  const box = await field(/^説明/)
+  expect(await field(/^ファイルの容量/)).toHaveProperty('value', '0.1')
+  type(box, '面接の記録')
+  fireEvent.click(screen.getByRole('button', { name: '別のメンバー' }))
+  expect(await field(/^説明/)).toHaveProperty('value', '面接の記録')
+  save()
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  expect(await sent()).toMatchObject({ description: '面接の記録', storage_limit: 107_374_183 })
+})
+
+it('creates a project after the result of the first attempt was lost, also with another name', async () => {
+  const ids: unknown[] = []
+  vi.stubGlobal('fetch', async (request: Request) => {
+    ids.push(((await request.json()) as { request_id: string }).request_id)
+    if (ids.length < 3) throw new TypeError('connection lost')
+    return Response.json(project, { status: 201 })
+  })
+  const onCreated = vi.fn()
+  renderRoutes([{ path: '/', element: <CreateProject onCreated={onCreated} onClose={() => {}} /> }])
+  const button = screen.getByRole('button', { name: texts.create.submit, hidden: true })
+  const name = screen.getByRole<HTMLTextAreaElement>('textbox', { name: /^名前/, hidden: true })
+  for (const [at, text] of ['採用', '採用', '採用2026'].entries()) {
+    type(name, text)
+    fireEvent.click(button)
+    await vi.waitFor(() => expect(ids).toHaveLength(at + 1))
+    await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  }
+  expect(onCreated).toHaveBeenCalled()
+  expect(ids[1]).toBe(ids[0])
+  expect(ids[2]).not.toBe(ids[0])
+})
+
 it('keeps the search after the last found file is removed', async () => {
   show(FilesTab, '?q=abc')
   expect(await screen.findByRole('textbox')).toHaveProperty('value', 'abc')
+})
+
+it('updates the open file when the list has a newer state of it', async () => {
+  const file = { id: 'f', filename: '議事録.txt', size: 1, created_at: project.created_at }
+  queryClient.setQueryData(sourceQuery('f').queryKey, {
+    ...file,
+    status: 'running',
+    revision: 2,
+  } as DataSource)
+  vi.stubGlobal('fetch', () =>
+    Promise.resolve(Response.json({ items: [{ ...file, status: 'success', revision: 3 }], total: 1 })),
+  )
+  show(FilesTab)
+  await screen.findByText('議事録.txt')
+  expect(queryClient.getQueryData(sourceQuery('f').queryKey)).toMatchObject({ status: 'success' })
 })
 
 it('does not show the chats of another project until its own are loaded', async () => {

@@ -211,6 +211,7 @@ export const texts = {
     },
     changed: '権限を変更しました。',
     notChanged: (why: string) => `権限を変更できませんでした。${why}`,
+    gone: 'すでにプロジェクトから外されています。',
     lastManager: 'プロジェクトには管理者が必要です。先に、ほかのメンバーを管理者にしてください。',
     onlyManagers: 'メンバーと権限を変更できるのは、プロジェクトの管理者です。',
     adding: {
@@ -222,7 +223,13 @@ export const texts = {
       },
       role: '権限',
       submit: (count: number) => (count === 0 ? '招待する' : `${formatNumber(count)}件を招待`),
-      done: (count: number) => `${formatNumber(count)}件をプロジェクトに追加しました。`,
+      done: (added: number, known: number) =>
+        [
+          added > 0 && `${formatNumber(added)}件をプロジェクトに追加しました。`,
+          known > 0 && `すでに追加されていた${formatNumber(known)}件の権限は、変更していません。`,
+        ]
+          .filter(Boolean)
+          .join(''),
     },
   },
 

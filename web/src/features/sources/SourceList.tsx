@@ -4,6 +4,7 @@ import { SearchField } from '@/components/SearchField'
 import { EmptyState, ErrorState, Skeleton } from '@/components/States'
 import { useSourceSearch } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
+import { useListFocus } from '@/lib/ui/listFocus'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { useSelection } from '@/lib/ui/selection'
@@ -12,7 +13,6 @@ import styles from './SourceList.module.css'
 import { SourceTable } from './SourceTable'
 import { StorageLine } from './StorageLine'
 import { texts } from './texts'
-import { useListFocus } from './useListFocus'
 
 const words = texts.list
 

@@ -4,9 +4,9 @@ import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { formatSize } from '@/entities/source/files'
 import { type Upload, uploads } from '@/entities/source/uploads'
+import { useListFocus } from '@/lib/ui/listFocus'
 import { texts } from './texts'
 import styles from './UploadList.module.css'
-import { useListFocus } from './useListFocus'
 
 const words = texts.uploads
 

@@ -32,13 +32,15 @@ export function FactorPolicySection({ mayEdit }: { mayEdit: boolean }) {
 }
 
 function Form({ saved }: { saved: FactorPolicy }) {
-  const [policy, setPolicy] = useState(saved.policy)
+  const [chosen, setChosen] = useState<FactorPolicy['policy']>()
+  const policy = chosen ?? saved.policy
   const { busy, run } = useTask()
   const save = async () => {
     await run(
       async () => {
         const stored = await call('putFactorPolicy', { body: { policy } })
         queryClient.setQueryData(factorPolicyQuery.queryKey, stored)
+        setChosen(undefined)
         toast(words.saved, { tone: 'success' })
       },
       (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
@@ -50,7 +52,7 @@ function Form({ saved }: { saved: FactorPolicy }) {
         label={words.label}
         hint={words.hint}
         value={policy}
-        onChange={(event) => setPolicy(event.target.value as FactorPolicy['policy'])}
+        onChange={(event) => setChosen(event.target.value as FactorPolicy['policy'])}
       >
         {POLICIES.map((name) => (
           <option key={name} value={name}>

@@ -76,4 +76,23 @@ describe('a call that waits for a decision', () => {
       false,
     )
   })
+
+  it('does not send an object that repeats a name, of which only the last value would count', () => {
+    show([{ id: 'a', title: '送信', cause: 'rule', arguments: '{"to":"甲"}', arguments_sha256: '' }])
+    fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    const enter = (value: string) => fireEvent.change(screen.getByRole('textbox'), { target: { value } })
+    const approve = screen.getByRole('button', { name: texts.approveEdited }) as HTMLButtonElement
+    for (const json of [
+      '{"to":"甲","to":"乙"}',
+      '{"a":[{"b":1, "\\u0062" : 2}]}',
+      '{"__proto__":1,"__proto__":1}',
+    ]) {
+      enter(json)
+      expect(screen.getByText(texts.repeatedName)).toBeTruthy()
+      expect(approve.disabled).toBe(true)
+    }
+    enter('{"to":"乙","__proto__":"a","x":[{"to":"\\"to\\":"},{"to":["to","to"]}]}')
+    expect(screen.queryByText(texts.repeatedName)).toBeNull()
+    expect(approve.disabled).toBe(false)
+  })
 })

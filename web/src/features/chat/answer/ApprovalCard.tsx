@@ -9,6 +9,7 @@ import type { ToolApproval } from '@/lib/api'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { formatFull } from '@/lib/ui/dates'
 import { quoteLongNumbers, toolInputs } from '@/lib/ui/toolInputs'
+import { visible } from '@/lib/ui/visible'
 import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
@@ -104,9 +105,9 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   const [remember, setRemember] = useState(false)
   const { decide, sending, error } = useDecide(waiting)
   const changed = edited === null ? undefined : parseObject(edited)
-  const invalid = hasLongNumbers(edited ?? '') ? texts.longNumber : texts.invalid
+  const invalid = typeof changed === 'string' ? changed : undefined
   const approve = () => {
-    if (changed === null) return
+    if (typeof changed === 'string') return
     decide({ approved: true, remember, ...(changed && { arguments: changed }) })
   }
   return (
@@ -129,7 +130,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
             spellCheck={false}
             value={edited}
             onChange={(event) => setEdited(event.target.value)}
-            error={changed === null ? invalid : undefined}
+            error={invalid}
           />
           <Invisible text={edited} />
         </>
@@ -161,7 +162,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
           </>
         ) : (
           <>
-            <Button type="submit" variant="primary" loading={sending} disabled={changed === null}>
+            <Button type="submit" variant="primary" loading={sending} disabled={invalid !== undefined}>
               {edited === null ? texts.approve : texts.approveEdited}
             </Button>
             <Button onClick={() => setEdited(edited === null ? pretty(waiting.arguments) : null)}>
@@ -192,20 +193,29 @@ function pretty(json: string): string {
   }
 }
 
-/** visible replaces invisible characters, which could hide or reorder what the person decides on. */
-function visible(text: string): string {
-  return text.replace(/(?![\t\n\r])[\p{Cc}\p{Cf}]/gu, '\uFFFD')
+/**
+ * parseObject returns the object that JSON contains, or the reason why it cannot be sent: its numbers would be rounded, or
+ * of the values with one name only the last one would remain.
+ */
+function parseObject(json: string): Record<string, unknown> | string {
+  if (hasLongNumbers(json)) return texts.longNumber
+  let members = 0
+  try {
+    const value: unknown = JSON.parse(json, (_, item: unknown) => {
+      if (isObject(item)) members += Object.keys(item).length
+      return item
+    })
+    if (!isObject(value)) return texts.invalid
+    return members < namesIn(json) ? texts.repeatedName : value
+  } catch {
+    return texts.invalid
+  }
 }
 
-/** parseObject returns the object that JSON contains, or null, also if its numbers would be rounded. */
-function parseObject(json: string): Record<string, unknown> | null {
-  if (hasLongNumbers(json)) return null
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    return null
-  }
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** namesIn counts the names of members in valid JSON. */
+function namesIn(json: string): number {
+  return [...json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon).length
 }

@@ -17,6 +17,7 @@ export const texts = {
   edit: '入力を変更',
   edited: '入力（JSON）',
   invalid: 'JSONのオブジェクトで入力してください。',
+  repeatedName: '同じ名前の項目が二つ以上あります。',
   longNumber:
     '桁数の多い数は、この画面では正確に送信できません。文字列（"123…"）にするか、変更をやめて承認してください。',
   invisible: '見えない文字が含まれています。「\uFFFD」がその位置です。',

@@ -67,6 +67,8 @@ describe('the values of a form of a tool', () => {
     ['q.people', '9'],
     ['q.people', '-1'],
     ['q.price', '二'],
+    ['q.price', ' '],
+    ['q.price', '1e999'],
     ['q.room', ''],
     ['q.note', 'あ'],
     ['q.note', 'あいうえ'],

@@ -66,8 +66,9 @@ function check(field: ToolInputField, value: string): string {
     if (max_length > 0 && length > max_length) return texts.tooLong(max_length, length)
     return length < min_length ? texts.tooShort(min_length) : ''
   }
-  const number = Number(halfWidth(value))
-  if (Number.isNaN(number)) return texts.number
+  const digits = halfWidth(value)
+  const number = Number(digits)
+  if (digits === '' || !Number.isFinite(number)) return texts.number
   if (type === 'integer' && !Number.isSafeInteger(number)) return texts.integer
   if (minimum !== undefined && number < minimum) return texts.minimum(minimum)
   return maximum !== undefined && number > maximum ? texts.maximum(maximum) : ''

@@ -4,10 +4,12 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { CopyIconButton } from '@/components/CopyButton'
 import { EndDialog } from '@/components/EndDialog'
+import { Loaded } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
 import { call, type ProjectChannel } from '@/lib/api'
 import { copyText } from '@/lib/browser/clipboard'
 import { formatDate } from '@/lib/ui/dates'
+import { useListFocus } from '@/lib/ui/listFocus'
 import styles from '../Project.module.css'
 import { Section } from '../parts'
 import { useProject } from '../project'
@@ -23,10 +25,10 @@ const words = texts.channels
  */
 export function Channels() {
   const { id, name, archived } = useProject()
-  const { data: channels } = useQuery(channelsQuery(id))
+  const query = useQuery(channelsQuery(id))
   const { data: slack } = useQuery(slackQuery)
-  if (channels === undefined || slack === undefined) return null
-  if (slack.workspace === '' && channels.length === 0) return null
+  const { box, onFocus } = useListFocus<HTMLUListElement>(query.data)
+  if (slack === undefined || (slack.workspace === '' && !query.data?.length)) return null
   const command = `/tsumugi project ${name}`
   return (
     <Section title={words.title} lead={words.lead}>
@@ -39,15 +41,15 @@ export function Channels() {
           </p>
         </>
       )}
-      {channels.length === 0 ? (
-        <p className={styles.quiet}>{words.none}</p>
-      ) : (
-        <ul className={styles.list} aria-label={words.title}>
-          {channels.map((channel) => (
-            <Line key={channel.id} channel={channel} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} empty={<p className={styles.quiet}>{words.none}</p>}>
+        {(channels) => (
+          <ul className={styles.list} aria-label={words.title} ref={box} onFocus={onFocus}>
+            {channels.map((channel) => (
+              <Line key={channel.id} channel={channel} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
     </Section>
   )
 }
@@ -57,7 +59,7 @@ function Line({ channel }: { channel: ProjectChannel }) {
   const [asking, setAsking] = useState(false)
   const name = channel.name || channel.channel
   return (
-    <li className={styles.line}>
+    <li className={styles.line} data-line>
       <Hash size={18} aria-hidden />
       <div className={styles.what}>
         {name}

@@ -37,7 +37,7 @@ export function FileLine({ source, selection, onRemove }: FileLineProps) {
       () => {},
     )
   return (
-    <li className={styles.line}>
+    <li className={styles.line} data-line>
       {selection ? (
         <Checkbox
           aria-label={words.select(filename)}

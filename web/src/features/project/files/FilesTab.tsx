@@ -9,6 +9,7 @@ import { refreshProjects } from '@/entities/project/projects'
 import { ACCEPTED, formatSize, MAX_MEGABYTES } from '@/entities/source/files'
 import { useFiles } from '@/entities/source/useFiles'
 import { ApiError, call, type ProjectDataSource } from '@/lib/api'
+import { useListFocus } from '@/lib/ui/listFocus'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { useSelection } from '@/lib/ui/selection'
 import { toast } from '@/lib/ui/toast'
@@ -106,6 +107,7 @@ function Files({ edits }: { edits: boolean }) {
   const query = params.get('q') ?? ''
   const list = useProjectSources(id, query)
   const selection = useSelection(list.items)
+  const { box, onFocus } = useListFocus<HTMLUListElement>(list.items)
   const [removing, setRemoving] = useState<readonly ProjectDataSource[] | null>(null)
   const searching = query.trim() !== ''
   const { selected, clear } = selection
@@ -147,7 +149,7 @@ function Files({ edits }: { edits: boolean }) {
           }
         >
           {(sources) => (
-            <ul className={styles.list} aria-label={words.label}>
+            <ul className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
               {sources.map((source) => (
                 <FileLine
                   key={source.id}

@@ -17,12 +17,13 @@ export function OwnFiles({ onClose }: { onClose: () => void }) {
       words={words}
       lead={words.lead}
       query={ownFilesQuery}
-      onSubmit={(chosen) =>
-        call('addProjectDataSources', {
+      onSubmit={async (chosen) => {
+        await call('addProjectDataSources', {
           project_id: id,
           body: { data_source_ids: chosen.map((file) => file.id) },
         })
-      }
+        return words.done(chosen.length)
+      }}
       onClose={onClose}
     />
   )

@@ -6,7 +6,7 @@ import { listQuery } from '@/lib/api/lists'
 import { ChooseDialog } from '../ChooseDialog'
 import { changeGrants, PAGE } from '../queries'
 import { texts } from '../texts'
-import { type Role, roles, withGrant } from './grants'
+import { hasGrant, type Role, roles, withGrant } from './grants'
 
 const words = texts.members.adding
 
@@ -22,10 +22,15 @@ interface InviteProps {
 /** Invite is the dialog to give members and groups a role in the project. */
 export function Invite({ projectId, onClose }: InviteProps) {
   const [role, setRole] = useState<Role>('viewer')
-  const invite = (chosen: readonly Candidate[]) =>
-    changeGrants(projectId, (current) =>
-      chosen.reduce((all, { subject }) => withGrant(all, subject, role), current),
-    )
+  // Another manager may have invited some of them meanwhile. They keep their roles.
+  const invite = async (chosen: readonly Candidate[]) => {
+    let added: readonly Candidate[] = []
+    await changeGrants(projectId, (current) => {
+      added = chosen.filter(({ subject }) => !hasGrant(current, subject))
+      return added.reduce((all, { subject }) => withGrant(all, subject, role), current)
+    })
+    return words.done(added.length, chosen.length - added.length)
+  }
   return (
     <ChooseDialog
       words={words}

@@ -5,6 +5,7 @@ import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
+import { refreshProjects } from '@/entities/project/projects'
 import {
   ApiError,
   errorMessage,
@@ -13,6 +14,7 @@ import {
   type ProjectSubjectInput,
 } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
+import { useListFocus } from '@/lib/ui/listFocus'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from '../Project.module.css'
@@ -20,7 +22,7 @@ import { LinesLoading } from '../parts'
 import { useProject } from '../project'
 import { changeGrants, grantsQuery } from '../queries'
 import { texts } from '../texts'
-import { everyone, type Role, roles, sortGrants, withGrant } from './grants'
+import { everyone, hasGrant, type Role, roles, sortGrants, withGrant } from './grants'
 import { Invite } from './Invite'
 
 const words = texts.members
@@ -41,6 +43,7 @@ function Grants({ data: { grants } }: { data: ProjectGrants }) {
   const manages = role === 'manager'
   const alone = grants.length === 1 && grants[0]?.subject.kind === 'user'
   const shown = sortGrants(grants)
+  const { box, onFocus } = useListFocus<HTMLUListElement>(grants)
   const open = shown.find(({ subject }) => subject.kind === 'organization')
   return (
     <section className={styles.section} aria-label={words.label}>
@@ -54,7 +57,7 @@ function Grants({ data: { grants } }: { data: ProjectGrants }) {
           <p className={styles.quiet}>{words.onlyManagers}</p>
         )}
       </div>
-      <ul className={styles.list} aria-label={words.label}>
+      <ul className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
         {manages && <Everyone grant={open} />}
         {shown
           .filter((grant) => !manages || grant !== open)
@@ -73,23 +76,43 @@ function Grants({ data: { grants } }: { data: ProjectGrants }) {
   )
 }
 
-/** useGrantChange returns a function that gives a subject a role, or removes it with null. */
+/** The subject of a line has no role any more. */
+class Gone extends Error {}
+
+/**
+ * useGrantChange returns a function that gives a subject a role, or removes it with null. It does not add a member or
+ * group again whom another manager has removed.
+ */
 function useGrantChange() {
   const { id } = useProject()
   const { busy, run } = useTask()
-  const give = (subject: ProjectSubjectInput, role: Role | null) =>
-    run(
+  const give = async (subject: ProjectSubjectInput, role: Role | null) => {
+    const field = document.activeElement
+    await run(
       async () => {
-        await changeGrants(id, (grants) => withGrant(grants, subject, role))
+        await changeGrants(id, (grants) => {
+          if (subject.kind !== 'organization' && !hasGrant(grants, subject)) throw new Gone()
+          return withGrant(grants, subject, role)
+        })
         toast(words.changed, { tone: 'success' })
       },
-      (cause) => toastFailure(reasonOf(cause)),
+      (cause) => {
+        toastFailure(reasonOf(cause))
+        if (cause instanceof Gone) void refreshProjects()
+      },
     )
+    // A disabled field loses the focus.
+    requestAnimationFrame(() => {
+      if (field instanceof HTMLElement && document.activeElement === document.body)
+        field.focus({ preventScroll: true })
+    })
+  }
   return { busy, give }
 }
 
 function reasonOf(cause: unknown): string {
   if (cause instanceof ApiError && cause.code === 'last_manager') return words.lastManager
+  if (cause instanceof Gone) return words.notChanged(words.gone)
   return words.notChanged(errorMessage(cause))
 }
 
@@ -121,7 +144,7 @@ function Line({ grant: { subject, role }, manages }: { grant: ProjectGrant; mana
   const Icon = { user: UserRound, group: Users, organization: Building2 }[kind]
   const self = kind === 'user' && id === me?.id
   return (
-    <li className={styles.line}>
+    <li className={styles.line} data-line>
       <Icon size={18} aria-hidden />
       <div className={styles.what}>
         {name}

@@ -21,6 +21,11 @@ export function withGrant(
   return grants.map((grant, at) => (at === index ? { ...grant, role } : grant))
 }
 
+/** hasGrant reports whether a subject has a role. */
+export function hasGrant(grants: readonly ProjectGrantInput[], subject: ProjectSubjectInput): boolean {
+  return grants.some((grant) => isOf(grant, subject))
+}
+
 /** isOf reports whether a grant is for a subject. */
 function isOf({ subject: { kind, id } }: ProjectGrantInput, subject: ProjectSubjectInput): boolean {
   return kind === subject.kind && (kind === 'organization' || id === subject.id)
