@@ -272,14 +272,14 @@ func auditConnections(
 }
 
 // EndByToken implements oauth.Store.
-func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) error {
+func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte, origin oauth.Origin) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := endConnections(ctx, tx, `
 			client_id = $1 AND id = (SELECT t.session_id FROM connection_tokens t WHERE t.hash = $2)`, clientID, hash)
 		if err != nil {
 			return err
 		}
-		return auditConnections(ctx, tx, org.ActionDisconnect, nil, oauth.Origin{}, ended)
+		return auditConnections(ctx, tx, org.ActionDisconnect, nil, origin, ended)
 	})
 }
 

@@ -65,12 +65,18 @@ func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uu
 }
 
 // reuseSource makes the file of an upload an orphan, because the data source stored has the same content. It queues
-// stored again if it had failed. It returns err, the error of the search for stored, unless err is nil.
+// stored again if it had failed, with the name of the upload. A colleague's file in a project keeps its name, unless the
+// upload has another format, which may be the correct one. It returns err, the error of the search for stored, unless
+// err is nil.
 func reuseSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, upload datasource.Source,
 	stored *datasource.Source, err error,
 ) error {
 	if err == nil {
 		err = exec(ctx, tx, `INSERT INTO loose_files (id) VALUES ($1)`, upload.ID)
+	}
+	colleagues := stored.UserID != uuid.Nil && stored.UserID != owner.UserID
+	if colleagues && upload.MediaType == stored.MediaType {
+		upload.Filename = stored.Filename
 	}
 	if err == nil && stored.Status == datasource.Failed {
 		*stored, err = requeueSource(ctx, tx, owner, stored.ID, upload)

@@ -31,6 +31,11 @@ func TestR86_EndedConnectionsAreRefused(t *testing.T) {
 		},
 		"the client revokes it": func(f *fixture, tokens api.OAuthTokens) {
 			f.post("/v1/oauth2/revoke", url.Values{"client_id": {extensionClient}, "token": {tokens.AccessToken}})
+			var address string
+			f.scan(&address, "SELECT coalesce(host(address), '') FROM audit_events WHERE action = 'connection.end'")
+			if address == "" {
+				f.t.Error("the audit log has no address")
+			}
 		},
 		"its refresh token is used twice": func(f *fixture, tokens api.OAuthTokens) {
 			next := f.tokens(f.post("/v1/oauth2/token", refreshForm(tokens.RefreshToken)))

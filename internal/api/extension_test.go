@@ -387,7 +387,7 @@ func TestSkillsOfTheExtensionAreNotListed(t *testing.T) {
 	}
 	for _, c := range get[api.CategoryList](f, http.StatusOK,
 		call{method: "GET", path: "/v1/category", token: f.alice.Subject}).Items {
-		if c.Name == "ブラウザ" {
+		if c.Name == "ブラウザー" {
 			t.Error("their category is listed")
 		}
 	}

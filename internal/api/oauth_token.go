@@ -131,7 +131,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) 
 }
 
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request, form url.Values) error {
-	if err := s.OAuth.Revoke(r.Context(), form.Get("client_id"), form.Get("token")); err != nil {
+	if err := s.OAuth.Revoke(r.Context(), form.Get("client_id"), form.Get("token"), oauthOrigin(r)); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")

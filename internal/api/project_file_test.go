@@ -55,6 +55,12 @@ func TestProjectFiles(t *testing.T) {
 			method: "GET", path: path + "/data-source" + query, token: alice,
 		})
 	}
+	// An upload with the same content repeats a failed reading, and does not rename a colleague's file.
+	f.exec("UPDATE data_sources SET status = 'failed' WHERE id = $1", own.ID)
+	if again := get[api.DataSource](f, http.StatusOK, intoProject(alice, "見積")); again.ID != own.ID ||
+		again.Status != "pending" || again.Filename != own.Filename {
+		t.Errorf("uploaded again: %+v", again)
+	}
 	if got := list(""); got.Total != 2 || got.Items[0].ID != own.ID || got.Items[0].AddedBy.ID != f.bob.ID {
 		t.Errorf("the project has %+v", got)
 	}

@@ -188,7 +188,7 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 		return err
 	}
 	i := slices.IndexFunc(found, func(f FoundTool) bool { return f.Remote == t.Remote })
-	if i < 0 || found[i].Refused != "" || !found[i].Definition.same(t.Accepted) {
+	if i < 0 || found[i].Refused != "" || !server.accepted(t, found[i].Definition) {
 		return tool.ErrWithdrawn
 	}
 	return nil

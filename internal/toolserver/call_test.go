@@ -198,6 +198,58 @@ func TestToolsOfOneAccount(t *testing.T) {
 	}
 }
 
+// TestDefinitionsOfAccounts: a server may offer one tool with several definitions, each to other accounts. After an
+// administrator has accepted each of them, the tool is not withheld again. Other servers have one definition at a time.
+func TestDefinitionsOfAccounts(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(o *office, c *crm) toolserver.Server{
+		"of accounts":    func(o *office, c *crm) toolserver.Server { return o.addConnected(newGate(o.t, c)) },
+		"of all members": func(o *office, c *crm) toolserver.Server { return o.connected(c.URL, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, c := newOffice(t), newCRM(t)
+			server := add(o, c)
+			o.allow(server.ID, "crm__find_customer")
+			withheld := func(description string) bool {
+				t.Helper()
+				c.set("find_customer", description, `{"type":"object"}`, func(json.RawMessage) (*sdk.CallToolResult, error) {
+					return &sdk.CallToolResult{}, nil
+				})
+				o.pass(11 * time.Minute)
+				_, err := o.call("crm__find_customer", `{}`)
+				return err != nil
+			}
+			accept := func() {
+				t.Helper()
+				offered := o.discover(server.ID).Tools[0].Offered
+				if _, err := o.tools.Accept(t.Context(), o.super, server.ID, "crm__find_customer", offered.Digest()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, description := range []string{"東京の顧客", "大阪の顧客"} {
+				if !withheld(description) {
+					t.Errorf("%s: not withheld", description)
+				}
+				accept()
+			}
+			of := server.Auth == toolserver.AuthOAuth
+			if got := withheld("東京の顧客"); got == of {
+				t.Errorf("an accepted definition: withheld %t", got)
+			}
+			if found := o.discover(server.ID).Tools[0]; (found.Offered == nil) != of || found.Accepted.Description != "大阪の顧客" {
+				t.Errorf("for the administrator: %+v", found)
+			}
+			if !of {
+				accept()
+			}
+			if !withheld("京都の顧客") {
+				t.Error("another definition: not withheld")
+			}
+		})
+	}
+}
+
 // TestRenamedTools: a server that renames its tools at every look neither fills the database nor gets a rule.
 func TestRenamedTools(t *testing.T) {
 	t.Parallel()

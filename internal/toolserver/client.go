@@ -26,6 +26,7 @@ import (
 const (
 	maxResponse  = 1 << 20  // Bytes of the body of a response, decompressed.
 	maxHeader    = 64 << 10 // Bytes.
+	maxRequests  = 50       // Of an exchange. It needs fewer, with maxToolPages.
 	maxTold      = 500      // Characters of a text by the server in an error.
 	sessionGrace = 10 * time.Second
 )
@@ -105,6 +106,7 @@ var (
 	errSignIn   = fault.Errorf(fault.Forbidden, "認証に失敗しました（401）。")
 	errRights   = fault.Errorf(fault.Forbidden, "この操作を許可しませんでした（403）。")
 	errBusy     = fault.Errorf(fault.Unavailable, "混み合っています（429）。しばらくしてからお試しください。")
+	errTooMany  = fault.Errorf(fault.Unavailable, "サーバーからの要求が多すぎるため、通信を中止しました。")
 	errGarbled  = fault.Errorf(fault.Unavailable, "応答を読み取れませんでした。MCPのサーバーではない可能性があります。")
 )
 
@@ -118,6 +120,19 @@ type bounded struct {
 	failure   error  // Guarded by mu. Of the last request; nil if it succeeded.
 	challenge string // Guarded by mu. The header WWW-Authenticate of the last response with the status 401.
 	body      []byte // Guarded by mu. The part of the last response's body that was read.
+	requests  int    // Guarded by mu. The number of requests so far.
+}
+
+// countRequest counts a request, and returns an error for one that exceeds maxRequests: the SDK responds to each request of
+// the server.
+func (b *bounded) countRequest() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.requests++; b.requests > maxRequests {
+		b.failure = errTooMany
+		return errTooMany
+	}
+	return nil
 }
 
 func (b *bounded) fail(err error) {
@@ -137,6 +152,9 @@ func (b *bounded) lastFailure() error {
 // request that it answers with 401 (RFC 9110, section 15.5.2). The SDK's errors would not be sufficient for this decision,
 // because they do not say which message of the exchange was refused.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := b.countRequest(); err != nil && r.Method != http.MethodDelete {
+		return nil, err
+	}
 	header, renewed, err := b.credentials.current()
 	if err != nil {
 		b.fail(err)

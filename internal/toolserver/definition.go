@@ -226,15 +226,15 @@ func resolvePointer(root any, ref string) (any, bool) {
 	return root, true
 }
 
-// Digest returns the hash of a definition without its claims, in hexadecimal digits.
+// Digest returns the hash of a definition without its claims and the earlier ones, in hexadecimal digits.
 func (d Definition) Digest() string {
-	d.Claims = Claims{}
+	d.Claims, d.Earlier = Claims{}, nil
 	encoded, _ := json.Marshal(d) // Never fails: the schema is valid JSON.
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
 }
 
-// same reports whether two definitions differ in nothing but their claims.
+// same reports whether two definitions have the same digest.
 func (d Definition) same(other Definition) bool {
 	return d.Title == other.Title && d.Description == other.Description && bytes.Equal(d.Schema, other.Schema)
 }
@@ -334,9 +334,10 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 			before = *t.Offered
 		}
 		t.Gone, t.Refused, t.Offered = false, f.Refused, nil
-		if t.Accepted.same(f.Definition) {
+		switch {
+		case t.Accepted.same(f.Definition):
 			t.Accepted.Claims = f.Definition.Claims
-		} else {
+		case !s.accepted(*t, f.Definition):
 			t.Offered = &f.Definition
 			if !before.same(f.Definition) {
 				changed = append(changed, t.Name)

@@ -77,8 +77,10 @@ func TestHostileAnswers(t *testing.T) {
 		"notifications/cancelled", "notifications/tools/list_changed", "notifications/resources/updated",
 		"notifications/elicitation/complete", "notifications/tasks/status", "",
 	} {
-		for i, params := range []string{`,"params":null`, "", `,"params":{}`, `,"params":[]`,
-			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`} {
+		for i, params := range []string{
+			`,"params":null`, "", `,"params":{}`, `,"params":[]`,
+			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`,
+		} {
 			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"method\":%q%s}\n\n", method, params)
 			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s%d\",\"method\":%q%s}\n\n", method, i, method, params)
 		}
@@ -121,6 +123,31 @@ func TestHostileAnswers(t *testing.T) {
 				t.Errorf("%d calls", n)
 			}
 		})
+	}
+}
+
+// TestFloodOfRequests: a server that sends thousands of requests during a call gets few responses to them.
+func TestFloodOfRequests(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server, calls := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 2_000 {
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", i)
+		}
+		_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+r.Header.Get("X-Message-Id")+`,"result":{"content":[]}}`+"\n\n")
+	})
+	var requests atomic.Int64
+	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		server.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(counted.Close)
+	o.connected(counted.URL, nil)
+	_, _ = o.call("crm__t", `{}`) // It may fail.
+	o.tools.Stop()
+	if n := requests.Load(); n > 100 || calls.Load() != 1 {
+		t.Errorf("%d requests", n)
 	}
 }
 

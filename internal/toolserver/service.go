@@ -275,7 +275,7 @@ func (s *Service) Accept(ctx context.Context, actor identity.Actor, id uuid.UUID
 		case t.Offered.Digest() != digest:
 			return errChanged
 		}
-		t.Accepted, t.Offered = *t.Offered, nil
+		t.accept()
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,7 @@ const (
 	maxClientID  = 512
 	maxGroups    = 100
 	maxToolPages = 20
+	maxEarlier   = 20 // Of a tool.
 )
 
 // Auth is the authentication at a server.
@@ -104,6 +106,19 @@ func (t Tool) Usable() bool {
 	return t.Offered == nil && t.Refused == "" && !t.Gone && t.Rule != tool.RuleDeny
 }
 
+// accepted reports whether an administrator has accepted a definition of the tool. A server with OAuth may offer other
+// definitions to other accounts, so that earlier ones count too.
+func (s Server) accepted(t Tool, d Definition) bool {
+	return t.Accepted.same(d) || s.Auth == AuthOAuth && slices.Contains(t.Accepted.Earlier, d.Digest())
+}
+
+// accept makes the offered definition the accepted one.
+func (t *Tool) accept() {
+	earlier := append(slices.Clone(t.Accepted.Earlier), t.Accepted.Digest())
+	t.Accepted, t.Offered = *t.Offered, nil
+	t.Accepted.Earlier = earlier[max(0, len(earlier)-maxEarlier):]
+}
+
 // Title returns the name of the tool for people.
 func (t Tool) Title() string {
 	if t.Accepted.Title == "" {
@@ -127,6 +142,9 @@ type Definition struct {
 	Description string          `json:"description"` // For models.
 	Schema      json.RawMessage `json:"schema"`      // A JSON schema of the arguments, in canonical form.
 	Claims      Claims          `json:"claims"`
+
+	// Earlier are the digests of the definitions of the tool that administrators accepted before this one.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // Claims are the properties that a server claims for a tool. They are shown to administrators and have no effect.

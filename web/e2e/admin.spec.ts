@@ -1,4 +1,4 @@
-import { test as playwright } from '@playwright/test'
+import { type Locator, test as playwright } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
 import { choose, heading, invite, lineOf, membersOf, open, organization, test } from './support/admin'
 import { Idp } from './support/idp'
@@ -374,6 +374,27 @@ test('no column of a list is cut off in a narrower window, even with a long addr
       expect(await hidden(), `${name}, ${width} px`).toBeLessThanOrEqual(0)
     }
   }
+})
+
+test('the parts of a screen keep their places beside long texts', async ({ page }) => {
+  const right = (part: Locator) =>
+    part.evaluate((element) => Math.round(element.getBoundingClientRect().right))
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await open(page, '/admin/group', 'グループ')
+  const search = page.getByRole('main').getByRole('textbox')
+  expect(await right(page.getByRole('button', { name: 'グループを作成' }))).toBe(await right(search))
+  const menu = page.getByRole('navigation', { name: '管理者画面のメニュー' })
+  expect(await menu.evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBe(0)
+  const edge = await right(search)
+  await open(page, '/admin/project', 'プロジェクト')
+  expect(await right(page.getByRole('main').getByRole('combobox'))).toBe(edge)
+  // On a phone, each value has its name.
+  await page.setViewportSize({ width: 390, height: 844 })
+  await open(page, '/admin/organization/member', 'メンバー')
+  await expect(page.getByRole('cell', { name: 'まだありません' }).first()).toHaveAttribute(
+    'data-label',
+    '最終ログイン',
+  )
 })
 
 test('single sign-on is configured, tested and switched on and off', async ({ page, account }) => {

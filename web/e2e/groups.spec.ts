@@ -16,7 +16,7 @@ test('an administrator makes a group, adds members, offers a skill to it and del
   await form.getByRole('button', { name: '作成する' }).click()
   await expect(form.getByText('グループ名を入力してください。')).toBeVisible()
   await form.getByRole('textbox', { name: 'グループ名' }).fill('営業部')
-  await form.getByRole('textbox', { name: '説明（任意）' }).fill('東京本社と大阪支社の営業担当です。')
+  await form.getByRole('textbox', { name: '説明' }).fill('東京本社と大阪支社の営業担当です。')
   await form.getByRole('textbox', { name: /月の上限/ }).fill('０')
   await form.getByRole('button', { name: '作成する' }).click()
   await expect(form.getByText('1以上の数を入力してください。')).toBeVisible()

@@ -232,8 +232,11 @@ for (const [device, viewport] of Object.entries({
 
       // A weaker role takes the editor away.
       await tab(page, 'メンバー').click()
-      await member.getByRole('combobox').selectOption('閲覧者')
+      const role = member.getByRole('combobox')
+      await role.focus()
+      await role.selectOption('閲覧者')
       await expect(instructions(colleague)).toHaveCount(0)
+      await expect(role).toBeFocused()
       await expect(main(colleague).getByText('敬語で短く、丁寧に答えてください。')).toBeVisible()
       await line(page, 'user@demo.example').getByRole('combobox').selectOption('閲覧者')
       await expect(page.getByText(/プロジェクトには管理者が必要です/)).toBeVisible()
@@ -255,6 +258,7 @@ for (const [device, viewport] of Object.entries({
       await member.getByRole('button', { name: /外す$/ }).click()
       await page.getByRole('dialog').getByRole('button', { name: '外す' }).click()
       await heading(colleague, 'このプロジェクトは開けません')
+      await expect(line(page, 'user@demo.example').getByRole('button', { name: /外す$/ })).toBeFocused()
     })
 
     test('a manager changes the settings of a project, archives, deletes and restores it', async ({
@@ -382,6 +386,9 @@ test.describe('of an administrator', () => {
       }
       await inspect(page, { name: path, open: show })
     }
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`/home/project/${project.id}/setting`)
+    await expect(page.getByRole('link', { name: '設定', exact: true })).toBeInViewport({ ratio: 0.9 })
   })
 })
 

@@ -196,7 +196,7 @@ type Store interface {
 	RotateTokens(ctx context.Context, rotation Rotation) error
 
 	// EndByToken ends the connection of a client's token. It ignores unknown tokens and tokens of other clients.
-	EndByToken(ctx context.Context, clientID string, hash []byte) error
+	EndByToken(ctx context.Context, clientID string, hash []byte, origin Origin) error
 
 	// AddPersonal stores a personal access token and adds it to the audit log. The error is ErrPersonalForbidden if the
 	// organization forbids such tokens, and ErrTokenCreated if the request has already created one.

@@ -164,12 +164,12 @@ func (s *Service) issue(scopes []identity.Scope) (Tokens, []Token) {
 }
 
 // Revoke ends the connection of a token (RFC 7009). It ignores unknown tokens and tokens of other clients.
-func (s *Service) Revoke(ctx context.Context, clientID, token string) error {
+func (s *Service) Revoke(ctx context.Context, clientID, token string, origin Origin) error {
 	if _, known := s.client(clientID); !known {
 		return errUnknownClient()
 	}
 	if token == "" {
 		return fault.Errorf(InvalidRequest, "token is missing")
 	}
-	return s.store.EndByToken(ctx, clientID, opaque.Hash(token))
+	return s.store.EndByToken(ctx, clientID, opaque.Hash(token), origin)
 }

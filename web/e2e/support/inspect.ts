@@ -84,11 +84,38 @@ function escaped(page: Page): Promise<string[]> {
   })
 }
 
+/** Fields of the page that cover each other, and placeholders that are cut off. */
+function crowded(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const fields = [...document.querySelectorAll('main :is(input, select, textarea)')]
+      .map((element) => ({ element, box: element.getBoundingClientRect() }))
+      .filter(({ element, box }) => box.width > 2 && element.checkVisibility({ visibilityProperty: true }))
+    const covered = fields.filter(({ box }, index) =>
+      fields
+        .slice(0, index)
+        .some(
+          ({ box: { left, right, top, bottom } }) =>
+            box.left < right - 1 && box.right > left + 1 && box.top < bottom - 1 && box.bottom > top + 1,
+        ),
+    )
+    const canvas = document.createElement('canvas').getContext('2d')
+    const cut = fields.filter(({ element }) => {
+      if (!canvas || !(element instanceof HTMLInputElement)) return false
+      const { font, paddingLeft, paddingRight } = getComputedStyle(element)
+      canvas.font = font
+      const room = element.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
+      return canvas.measureText(element.placeholder).width > room + 1
+    })
+    return [...covered, ...cut].map(({ element }) => element.outerHTML.slice(0, 160))
+  })
+}
+
 /** Inspects a page in light and dark, at desktop and phone width. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await place.open(page)
   expect(await breaches(page), `${place.name}, light`).toEqual([])
+  expect(await crowded(page), `${place.name}, fields`).toEqual([])
   await page.emulateMedia({ colorScheme: 'dark' })
   expect(await breaches(page, colorRules), `${place.name}, dark`).toEqual([])
   await page.setViewportSize({ width: 390, height: 844 })

@@ -1,6 +1,6 @@
 import type { LucideIcon } from 'lucide-react'
-import { useEffect, useRef } from 'react'
-import { NavLink, Outlet, useLocation } from 'react-router'
+import { NavLink, Outlet } from 'react-router'
+import { useCurrentLink } from '@/lib/ui/currentLink'
 import styles from './Sections.module.css'
 
 interface SectionsProps {
@@ -10,14 +10,7 @@ interface SectionsProps {
 
 /** Sections is the layout of pages that belong together: a navigation on the left, or tabs above if space is short. */
 export function Sections({ label, sections }: SectionsProps) {
-  const nav = useRef<HTMLElement>(null)
-  const { pathname } = useLocation()
-  // The tabs are on one line, which scrolls.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the current link follows the URL.
-  useEffect(() => {
-    const current = nav.current?.querySelector('[aria-current="page"]')
-    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [pathname])
+  const nav = useCurrentLink()
   return (
     <div className={styles.layout}>
       <nav className={styles.nav} aria-label={label} data-print="hide" ref={nav}>

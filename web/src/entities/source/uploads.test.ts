@@ -95,6 +95,20 @@ describe('the uploads', () => {
     expect(onSent).not.toHaveBeenCalled()
   })
 
+  it('wait while the server has too many of them, and are then sent again in order', async () => {
+    vi.useFakeTimers()
+    const { queue, names, states, at } = setup()
+    queue.add([file('1.md'), file('2.md'), file('3.md')])
+    at(0).fail(new ApiError(429, { code: 'rate_limited' }))
+    at(1).done()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(states()).toEqual(['1.md waiting', '3.md waiting'])
+    expect(names()).toEqual(['1.md', '2.md'])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(names()).toEqual(['1.md', '2.md', '1.md', '3.md'])
+    vi.useRealTimers()
+  })
+
   it('that failed keep their reason, let the next one start, and can be retried or removed', async () => {
     const { queue, names, states, at } = setup()
     queue.add([file('1.md'), file('2.md'), file('3.md')])

@@ -7,6 +7,9 @@ import { texts } from './texts'
 /** The default number of concurrent uploads. */
 const LINES = 2
 
+/** How long the queue waits when the server has too many uploads, in milliseconds. The server counts for a minute. */
+const REST_MS = 10_000
+
 /** Upload is a pending or failed upload of a file. */
 export interface Upload<T = Uploaded> {
   readonly id: number
@@ -53,6 +56,7 @@ export class UploadQueue<T = Uploaded> {
   readonly #sending = new Map<number, AbortController>()
   #uploads: readonly Upload<T>[] = []
   #lastId = 0
+  #resting = false
 
   constructor(private readonly deps: UploadDeps<T>) {}
 
@@ -96,6 +100,7 @@ export class UploadQueue<T = Uploaded> {
   }
 
   #next(): void {
+    if (this.#resting) return
     for (const upload of this.#uploads) {
       if (this.#sending.size >= (this.deps.lines ?? LINES)) return
       if (upload.state === 'waiting') void this.#send(upload)
@@ -115,10 +120,22 @@ export class UploadQueue<T = Uploaded> {
       onSent(uploaded)
       this.#set(this.#uploads.filter((upload) => upload.id !== id))
     } catch (cause) {
-      if (!signal.aborted) this.#patch(id, { state: 'failed', ...(await failureOf(cause, file)) })
+      if (cause instanceof ApiError && cause.status === 429) {
+        this.#patch(id, { state: 'waiting', percent: 0 })
+        this.#rest()
+      } else if (!signal.aborted) this.#patch(id, { state: 'failed', ...(await failureOf(cause, file)) })
     }
     this.#sending.delete(id)
     this.#next()
+  }
+
+  #rest(): void {
+    if (this.#resting) return
+    this.#resting = true
+    setTimeout(() => {
+      this.#resting = false
+      this.#next()
+    }, REST_MS)
   }
 
   #patch(id: number, change: Partial<Upload<T>>): void {

@@ -14,6 +14,7 @@ import { AddressRangesSection } from './saml/AddressRanges'
 import { FactorPolicySection } from './saml/FactorPolicy'
 import { SamlStatus } from './saml/SamlStatus'
 import { SessionLimitsSection } from './saml/SessionLimits'
+import { ServerForm } from './tool/ServerForm'
 
 const model = {
   id: 'a',
@@ -122,12 +123,34 @@ const GroupEdit = () => (
     onClose={() => {}}
   />
 )
+const ServerEdit = () => (
+  <ServerForm
+    server={{
+      id: 's',
+      key: 'crm',
+      name: '顧客管理',
+      url: 'https://crm.example/mcp',
+      auth: 'header',
+      header_name: 'Authorization',
+      client_id: '',
+      has_secret: true,
+      enabled: true,
+      everyone: false,
+      groups: [{ id: 'g', name: '営業部' }],
+      failure: '',
+      tools: [],
+    }}
+    onClose={() => {}}
+  />
+)
 const Limits = () => <SessionLimitsSection mayEdit />
 const Ranges = () => <AddressRangesSection mayEdit />
 
 it.each([
-  ['of a group', GroupEdit, '説明（任意）', '大阪', { description: '大阪' }],
-  ['of the limit of a group', GroupEdit, '一人あたりの月の上限（トークン、任意）', '', { token_limit: null }],
+  ['of a group', GroupEdit, '説明任意', '大阪', { description: '大阪' }],
+  ['of the limit of a group', GroupEdit, '1人あたりの月の上限（トークン）任意', '', { token_limit: null }],
+  ['of a tool server', ServerEdit, '名前', '営業支援', { name: '営業支援' }],
+  ['of the users of a tool server', ServerEdit, '使える人', 'everyone', { everyone: true, group_ids: [] }],
   [
     'of sessions',
     Limits,

@@ -6,6 +6,7 @@ import { PageTitle } from '@/components/PageTitle'
 import { EmptyState, ErrorState } from '@/components/States'
 import { projectQuery } from '@/entities/project/projects'
 import { ApiError, type Project } from '@/lib/api'
+import { useCurrentLink } from '@/lib/ui/currentLink'
 import { formatNumber } from '@/lib/ui/numbers'
 import styles from './Project.module.css'
 import { LinesLoading } from './parts'
@@ -50,6 +51,7 @@ function Missing() {
 function Loaded({ project }: { project: Project }) {
   const { id, name, description, archived, role, counts } = project
   const base = `/home/project/${id}`
+  const nav = useCurrentLink()
   const tabs = [
     { to: `${base}/chat`, label: words.tabs.threads, count: counts.threads },
     { to: `${base}/file`, label: words.tabs.files, count: counts.data_sources },
@@ -67,7 +69,7 @@ function Loaded({ project }: { project: Project }) {
         <p className={styles.quiet}>{words.role(texts.roles[role])}</p>
       </header>
       {archived && <p className={styles.notice}>{words.archived}</p>}
-      <nav className={styles.tabs} aria-label={words.menu}>
+      <nav className={styles.tabs} aria-label={words.menu} ref={nav}>
         {tabs.map(({ to, label, count }) => (
           <NavLink key={to} className={styles.tab ?? ''} to={to} end>
             {label}

@@ -61,6 +61,7 @@ export function ContentFields({
         {content.form_fields.length === 0 && (
           <TextArea
             label={words.suggestions}
+            hint={words.suggestionsHint}
             optional
             rows={3}
             error={errorOf('suggestions')}
@@ -81,6 +82,7 @@ export function ContentFields({
         <Examples {...props} />
         <TextArea
           label={words.keywords}
+          hint={words.keywordsHint}
           optional
           rows={2}
           error={errorOf('keywords')}

@@ -32,6 +32,8 @@ it('shows all of a skill that an administrator may publish', async () => {
       { name: 'field_1', label: '会社名', type: 'text', required: true, placeholder: '株式会社紡' },
     ],
     accepts_data_sources: true,
+    suggestions: ['先週のまとめ'],
+    keywords: ['報告書'],
     examples: [{ question: '見本の質問', answer: '見本の回答' }],
     document_ids: ['d1', 'd2'],
   }
@@ -57,10 +59,14 @@ it('shows all of a skill that an administrator may publish', async () => {
     '会社名',
     '株式会社紡',
     'ファイルの追加を許可',
+    '質問の例: 先週のまとめ',
+    '検索用の言葉: 報告書',
     '見本の回答',
     '分類: 調査',
     '登録するファイル: 規程.pdf',
     '登録するファイル: 名前が分からないファイル（d2）',
   ])
     await vi.waitFor(() => expect(dialog.textContent).toContain(text))
+  // The keyboard can scroll it.
+  expect(screen.getByRole('group', { name: '公開する内容' }).tabIndex).toBe(0)
 })

@@ -38,7 +38,12 @@ export function Review({ request, onClose }: { request: SkillRequest; onClose: (
       }
     >
       <div className={styles.dialog}>
-        {content && <pre className={styles.prompt}>{described(content, names)}</pre>}
+        {content && (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+          <pre className={styles.prompt} tabIndex={0} role="group" aria-label={texts.reviewed}>
+            {described(content, names)}
+          </pre>
+        )}
         <TextArea
           label={texts.reason}
           optional

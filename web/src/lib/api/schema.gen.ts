@@ -2261,7 +2261,8 @@ export interface paths {
          * @description For the organization's administrators, as with editing. The member's sessions end. The second factor of a
          *     super-admin, or of a member who was one within 30 days, is reset by two administrators, one of them a
          *     super-admin: the first call records a request for a day, and the call of the other administrator resets the
-         *     factor. 409 for a second call by the same person, or without a super-admin.
+         *     factor. A request is void once its author is no longer an active administrator. 409 for a second call by the
+         *     same person, or without a super-admin.
          */
         delete: operations["resetMemberFactor"];
         options?: never;

@@ -87,6 +87,7 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
         />
         <TextArea
           label={words.description}
+          optional
           value={values.description}
           maxLength={1000}
           error={fieldOf(error, 'description')}
@@ -94,6 +95,7 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
         />
         <TextField
           label={words.limit}
+          optional
           hint={words.limitHint}
           value={values.limit}
           inputMode="numeric"

@@ -47,7 +47,7 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
           <td className={styles.tokens} data-label={words.tokens}>
             <Tokens {...member.tokens} />
           </td>
-          <td className={cx(table.nowrap, table.quiet)} data-label={lastSignIn(member) && words.lastSignIn}>
+          <td className={cx(table.nowrap, table.quiet, styles.last)} data-label={dateLabel(member)}>
             <LastSignIn member={member} />
           </td>
           <td className={cx(table.narrow, styles.menu)}>
@@ -103,6 +103,11 @@ function Tokens({ used, limit }: MemberTokens) {
 /** When a member last signed in; for an invited one, the date of the invitation. */
 function lastSignIn(member: Member): string | undefined {
   return stateOf(member) === 'invited' ? undefined : member.last_signed_in_at
+}
+
+/** The column's name, unless the date is that of an invitation. */
+function dateLabel(member: Member): string | undefined {
+  return member.invited_at !== undefined && lastSignIn(member) === undefined ? undefined : words.lastSignIn
 }
 
 function LastSignIn({ member }: { member: Member }) {

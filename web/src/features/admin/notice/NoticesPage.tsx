@@ -4,6 +4,7 @@ import { Link } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { call, type ManagedNotice } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
 import { formatJapan } from '../format'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
@@ -80,7 +81,7 @@ function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
       <td className={table.nowrap} data-label={words.columns.audience}>
         {words.audiences[notice.audience]}
       </td>
-      <td className={table.quiet} data-label={words.columns.period}>
+      <td className={cx(table.quiet, table.wide)} data-label={words.columns.period}>
         {words.period(formatJapan(notice.published_at), to)}
       </td>
       <td className={table.narrow}>

@@ -1,5 +1,6 @@
 import { Select, TextArea, TextField } from '@/components/Field'
 import type { ManagedNotice } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import { formatJapan, fromJapan } from '../format'
 import { texts } from '../texts'
@@ -91,7 +92,7 @@ function Times({ notice, values, errors, onChange }: NoticeFieldsProps) {
     return at && formatJapan(at)
   }
   return (
-    <div className={styles.pair}>
+    <div className={cx(styles.pair, styles.times)}>
       <TextField
         label={fields.from}
         optional={!published}

@@ -124,10 +124,10 @@ function Row({ project, onAppoint, onRemove }: RowProps) {
           <div className={table.quiet}>{words.until(formatDate(restorableUntil(deleted_at)))}</div>
         )}
       </th>
-      <td data-label={words.managers}>
+      <td className={table.wide} data-label={words.managers}>
         {managers.length > 0 ? managers.map((manager) => manager.name).join('、') : words.noManager}
       </td>
-      <td className={table.quiet}>
+      <td className={cx(table.quiet, table.wide)}>
         {words.sizeOf(
           formatNumber(counts.data_sources),
           formatNumber(counts.threads),

@@ -115,8 +115,10 @@ function Form({ loaded }: { loaded: number | undefined }) {
           onConfirm={() => void save()}
           onClose={() => setAsking(false)}
         >
-          <Preview days={days} />
-          <p>{words.confirmBody}</p>
+          <div className={styles.confirm}>
+            <Preview days={days} />
+            <p>{words.confirmBody}</p>
+          </div>
         </ConfirmDialog>
       )}
       <UnsavedGuard dirty={dirty} released={released} words={words.unsaved} />

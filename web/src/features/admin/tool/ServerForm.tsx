@@ -10,10 +10,12 @@ import {
   type SkillGroup,
   type ToolServer,
   type ToolServerAuth,
+  type ToolServerPutRequest,
 } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
+import { changesOf } from '../changes'
 import styles from '../members/Dialogs.module.css'
 import { storeToolServer } from '../queries'
 import { texts } from '../texts'
@@ -52,7 +54,7 @@ export function ServerForm({ server, onClose }: { server?: ToolServer; onClose: 
     event.preventDefault()
     await run(async () => {
       const saved = server
-        ? await call('editToolServer', { tool_server_id: server.id, body: bodyOf(values, server) })
+        ? await call('editToolServer', { tool_server_id: server.id, body: changesTo(server, values) })
         : await call('addToolServer', { body: { key: values.key, ...bodyOf(values) } })
       await storeToolServer(saved)
       toast(server ? words.saved(saved.name) : words.created(saved.name), { tone: 'success' })
@@ -106,19 +108,30 @@ function valuesOf(server: ToolServer | undefined): Values {
 }
 
 /** bodyOf returns the body of a call. An empty secret keeps the stored one. */
-function bodyOf(values: Values, server?: ToolServer) {
+function bodyOf(values: Values) {
   return {
     name: values.name,
     url: values.url,
     auth: values.auth,
     ...(values.auth === 'header' && { header_name: values.headerName }),
-    ...(values.auth === 'oauth' &&
-      values.clientId !== (server?.client_id ?? '') && { client_id: values.clientId }),
+    ...(values.auth === 'oauth' && { client_id: values.clientId }),
     ...(values.auth !== 'none' && values.secret !== '' && { secret: values.secret }),
-    everyone: values.everyone,
-    group_ids: values.everyone ? [] : values.groups.map(({ id }) => id),
-    ...(server && { enabled: values.enabled }),
+    ...audienceOf(values),
   }
+}
+
+const audienceOf = ({ everyone, groups }: Pick<Values, 'everyone' | 'groups'>) => ({
+  everyone,
+  group_ids: everyone ? [] : groups.map(({ id }) => id),
+})
+
+/** changesTo returns the body of a change of a server. The two fields of its audience are changed together. */
+function changesTo(server: ToolServer, values: Values): ToolServerPutRequest {
+  const before = { ...server, ...audienceOf(server) }
+  const body = changesOf<ToolServerPutRequest>(before, { ...bodyOf(values), enabled: values.enabled })
+  return body.everyone === undefined && body.group_ids === undefined
+    ? body
+    : { ...body, ...audienceOf(values) }
 }
 
 function Place({ values, server, errorOf, set }: FieldsProps) {

@@ -42,11 +42,13 @@ describe('a call that waits for a decision', () => {
     expect(container.querySelector('dt')?.textContent).toBe('t\uFFFDo')
     expect(container.querySelector('dd')?.textContent).toBe('甲\uFFFD乙\uFFFD\n丙')
     expect(container.querySelector('pre')?.textContent).toBe('{\n  "t\uFFFDo": "甲\uFFFD乙\\u0007\\n丙"\n}')
+    expect(screen.getByText(texts.invisible)).toBeTruthy()
   })
 
   it('shows invisible characters of the arguments that the person edits', () => {
     show([{ id: 'a', title: '送信', cause: 'rule', arguments: call.arguments, arguments_sha256: '' }])
     fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    expect(document.activeElement).toBe(screen.getByRole('textbox'))
     expect(screen.getByText(texts.invisible)).toBeTruthy()
     expect(screen.getByText(/t\uFFFDo/).textContent).toBe('{\n  "t\uFFFDo": "甲\uFFFD乙\\u0007\\n丙"\n}')
     fireEvent.change(screen.getByRole('textbox'), { target: { value: '{\n\t"to": "乙" }' } })
@@ -60,6 +62,7 @@ describe('a call that waits for a decision', () => {
     const { container } = show([
       { id: 'a', title: '送信', cause: 'rule', arguments: json, arguments_sha256: '' },
     ])
+    expect(screen.queryByText(texts.invisible)).toBeNull()
     const values = [...container.querySelectorAll('dd')].map((dd) => dd.textContent)
     expect(values).toEqual(['12345678901234567890', '["1e999",0.1,"-1e999"]', '9007199254740992'])
     expect(container.querySelector('pre')?.textContent).toBe(json)

@@ -66,10 +66,14 @@ function Card({ title, children }: { title: string; children: ReactNode }) {
 
 /** Arguments shows the arguments of a call as names and values, and as JSON. */
 function Arguments({ json }: { json: string }) {
+  const inputs = toolInputs(json)
   return (
     <>
+      {inputs.flat().some((text) => visible(text) !== text) && (
+        <FieldErrorText>{texts.invisible}</FieldErrorText>
+      )}
       <dl className={styles.inputs}>
-        {toolInputs(json).map(([name, value]) => (
+        {inputs.map(([name, value]) => (
           <div key={name}>
             <dt>{(chatTexts.toolCalls.inputs[name] ?? visible(name)) || texts.input}</dt>
             <dd>{visible(value)}</dd>
@@ -126,6 +130,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
           <TextArea
             label={texts.edited}
             rows={8}
+            autoFocus
             className={styles.code}
             spellCheck={false}
             value={edited}

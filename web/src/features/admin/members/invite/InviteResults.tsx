@@ -120,7 +120,9 @@ function Outcomes({ outcomes }: { outcomes: readonly Outcome[] }) {
         <thead>
           <tr>
             <th scope="col">{words.name}</th>
-            <th scope="col">{words.result}</th>
+            <th scope="col" className={styles.result}>
+              {words.result}
+            </th>
           </tr>
         </thead>
         <tbody>
