@@ -170,7 +170,8 @@ func TestLetters(t *testing.T) {
 			[]string{"山田 太郎 様", "012345", "1時間", "お心当たりがない場合", "パスワードは変更されません"},
 		},
 		"single sign-on": {
-			SSOInvitation{Email: invited.Email, Name: invited.Name}, "【Tsumugi】ご招待のお知らせ",
+			SSOInvitation{Email: invited.Email, Name: invited.Name},
+			"【Tsumugi】ご招待のお知らせ",
 			"/login",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "シングルサインオン", "有効期限はありません", "お心当たりがない場合"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // MaxChannels is the maximum number of channels that are bound to a project.
@@ -48,27 +47,6 @@ var (
 		"一つのプロジェクトと連携できるチャンネルは%d件までです。使わないチャンネルの連携を解除してください。", MaxChannels)
 	ErrNoChannel = fault.Errorf(fault.NotFound, "チャンネルの連携が見つかりません。")
 )
-
-// ChannelStore is the part of Store for channels.
-type ChannelStore interface {
-	// FindChannel returns the project that a channel is bound to, also an archived or deleted one, or nil.
-	FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (*Binding, error)
-
-	// BindChannel binds a channel to the project that the actor manages and that has a name, regardless of width and
-	// case. An archived project counts only if no other one has the name. It calls check with the project. Errors: that of check, ErrNoManaged, ErrSameName, ErrBound if the channel
-	// is bound to another project that is not deleted, and ErrManyChannels.
-	BindChannel(ctx context.Context, actor identity.Actor, name string, c Channel, check func(Project) error) (Project,
-		error)
-
-	// UnbindChannel removes the binding of a channel. It calls check with the project, whose Role may be empty and
-	// which may be deleted, and with the current state of the actor, nil for a former member. Errors: that of check,
-	// ErrNoProject and ErrNoChannel.
-	UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID,
-		check func(project Project, actor *org.Member) error) error
-
-	// ListChannels returns the channels that are bound to a project, oldest binding first.
-	ListChannels(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]Channel, error)
-}
 
 // FindChannel returns the project that a channel is bound to, also an archived or deleted one, or nil.
 func (s *Service) FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (

@@ -14,32 +14,6 @@ import (
 // purgeInterval is the interval between removals of deleted projects.
 const purgeInterval = 10 * time.Minute
 
-// LifecycleStore is the part of Store for the end of projects, and for administrators. For a project of another
-// organization, the error is ErrNoProject.
-type LifecycleStore interface {
-	// ChangeLifecycle archives, deletes or restores a project, also a deleted one. It calls check with the current
-	// project, whose Role may be empty, and with the current state of the actor, nil for a former member. It names a
-	// manager if the restored project has none. Threads of a restored project are not deleted by a retention setting
-	// before their owners are notified again, because they could not read the notices. Errors: that of check, and ErrTooMany.
-	ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to State,
-		check func(project Project, actor *org.Member) error) error
-
-	// PurgeProjects removes some rows of projects that were deleted more than age ago. more is false if nothing is left.
-	PurgeProjects(ctx context.Context, age time.Duration) (more bool, err error)
-
-	// ListManaged returns the projects of an organization in a state whose name contains a text, by name, and their
-	// total number.
-	ListManaged(ctx context.Context, organizationID uuid.UUID, search string, state State, offset, limit int) (
-		[]Managed, int, error)
-
-	// NameManager makes a member a manager of a project. It calls check with the current state of the actor. Errors:
-	// that of check, ErrHasManager for a project with an active manager, and fault.NotFound for an unknown member.
-	NameManager(ctx context.Context, actor identity.Actor, id, userID uuid.UUID, check func(actor *org.Member) error) error
-
-	// ProjectUsage returns the use of a project this month.
-	ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (Usage, error)
-}
-
 // Archive archives a project, or ends that. For its managers, and for administrators.
 func (s *Service) Archive(ctx context.Context, actor identity.Actor, id uuid.UUID, archived bool) error {
 	to := Active

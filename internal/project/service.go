@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
@@ -73,8 +75,51 @@ type Store interface {
 	// fault.NotFound for an unknown file.
 	RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID, check func(Project) error) error
 
-	LifecycleStore
-	ChannelStore
+	// The end of projects, and projects for administrators. For a project of another organization, the error is
+	// ErrNoProject.
+
+	// ChangeLifecycle archives, deletes or restores a project, also a deleted one. It calls check with the current
+	// project, whose Role may be empty, and with the current state of the actor, nil for a former member. It names a
+	// manager if the restored project has none. Threads of a restored project are not deleted by a retention setting
+	// before their owners are notified again, because they could not read the notices. Errors: that of check, and ErrTooMany.
+	ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to State,
+		check func(project Project, actor *org.Member) error) error
+
+	// PurgeProjects removes some rows of projects that were deleted more than age ago. more is false if nothing is left.
+	PurgeProjects(ctx context.Context, age time.Duration) (more bool, err error)
+
+	// ListManaged returns the projects of an organization in a state whose name contains a text, by name, and their
+	// total number.
+	ListManaged(ctx context.Context, organizationID uuid.UUID, search string, state State, offset, limit int) (
+		[]Managed, int, error)
+
+	// NameManager makes a member a manager of a project. It calls check with the current state of the actor. Errors:
+	// that of check, ErrHasManager for a project with an active manager, and fault.NotFound for an unknown member.
+	NameManager(ctx context.Context, actor identity.Actor, id, userID uuid.UUID, check func(actor *org.Member) error) error
+
+	// ProjectUsage returns the use of a project this month.
+	ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (Usage, error)
+
+	// Channels.
+
+	// FindChannel returns the project that a channel is bound to, also an archived or deleted one, or nil.
+	FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (*Binding, error)
+
+	// BindChannel binds a channel to the project that the actor manages and that has a name, regardless of width and
+	// case. An archived project counts only if no other one has the name. It calls check with the project. Errors: that
+	// of check, ErrNoManaged, ErrSameName, ErrBound if the channel is bound to another project that is not deleted, and
+	// ErrManyChannels.
+	BindChannel(ctx context.Context, actor identity.Actor, name string, c Channel, check func(Project) error) (Project,
+		error)
+
+	// UnbindChannel removes the binding of a channel. It calls check with the project, whose Role may be empty and
+	// which may be deleted, and with the current state of the actor, nil for a former member. Errors: that of check,
+	// ErrNoProject and ErrNoChannel.
+	UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID,
+		check func(project Project, actor *org.Member) error) error
+
+	// ListChannels returns the channels that are bound to a project, oldest binding first.
+	ListChannels(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]Channel, error)
 }
 
 // Events receives changes of projects after they are committed. Its methods must not block.

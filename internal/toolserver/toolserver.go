@@ -249,11 +249,8 @@ type Store interface {
 	// ToolSecrets returns the secrets of a server. Error: ErrNoServer.
 	ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (Secrets, error)
 
-	ConnectionStore
-}
+	// Connections of people.
 
-// ConnectionStore has the connections of people.
-type ConnectionStore interface {
 	// SetToolAuthorization stores the authorization server of a server, and its client if it was registered. Error:
 	// ErrMoved, if the server has another address or another entered client now.
 	SetToolAuthorization(ctx context.Context, server Server, a Authorization, registered *Client) error
