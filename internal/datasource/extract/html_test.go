@@ -62,6 +62,11 @@ func TestHTMLTables(t *testing.T) {
 			"| 部門 | 上期 予算 | 上期 実績 | 下期 計 予算 | 下期 計 実績 | 備考 |\n|---|---|---|---|---|---|\n| 営業 | 1 | 2 | 3 | 4 | なし |",
 		},
 		{
+			"headings of two rows of different lengths", "<table><tr><th rowspan=2>部門<th colspan=2>上期<tr><th>予算<th>実績<th>備考" +
+				"<tr><td>営業<td>1<td>2<td>なし</table>",
+			"| 部門 | 上期 予算 | 上期 実績 | 備考 |\n|---|---|---|---|\n| 営業 | 1 | 2 | なし |",
+		},
+		{
 			"several merged cells", "<table><tr><td>一<td>二<td>三<td>四<td>五<tr><td rowspan=2>六<td colspan=2>七<td colspan=2>八<tr>" +
 				"<td>九<td>十<td>百<td>千</table>",
 			"| 一 | 二 | 三 | 四 | 五 |\n|---|---|---|---|---|\n| 六 | 七 | 七 | 八 | 八 |\n| 六 | 九 | 十 | 百 | 千 |",

@@ -136,15 +136,15 @@ func columnHeadings(cells [][]tableCell) (headings []string, depth int) {
 			}
 		}
 	}
-	headings = make([]string, len(cells[0]))
-	for x := range headings {
-		var texts []string
-		for _, line := range cells[:depth] {
-			if x < len(line) && line[x].text != "" && !slices.Contains(texts, line[x].text) {
-				texts = append(texts, line[x].text)
+	for y, line := range cells[:depth] {
+		headings = append(headings, make([]string, max(0, len(line)-len(headings)))...)
+		for x, c := range line {
+			if c.text != "" && !slices.ContainsFunc(cells[:y], func(above []tableCell) bool {
+				return x < len(above) && above[x].text == c.text
+			}) {
+				headings[x] = strings.TrimSpace(headings[x] + " " + c.text)
 			}
 		}
-		headings[x] = strings.Join(texts, " ")
 	}
 	return headings, depth
 }
