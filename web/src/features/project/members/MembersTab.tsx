@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Building2, UserPlus, UserRound, Users } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { Select } from '@/components/Field'
@@ -86,9 +86,15 @@ class Gone extends Error {}
 function useGrantChange() {
   const { id } = useProject()
   const { busy, run } = useTask()
-  const give = async (subject: ProjectSubjectInput, role: Role | null) => {
-    const field = document.activeElement
-    await run(
+  const field = useRef<Element>(null)
+  useEffect(() => {
+    // A field that was disabled meanwhile has lost the focus.
+    if (!busy && field.current instanceof HTMLElement && document.activeElement === document.body)
+      field.current.focus({ preventScroll: true })
+  }, [busy])
+  const give = (subject: ProjectSubjectInput, role: Role | null) => {
+    field.current = document.activeElement
+    return run(
       async () => {
         await changeGrants(id, (grants) => {
           if (subject.kind !== 'organization' && !hasGrant(grants, subject)) throw new Gone()
@@ -101,11 +107,6 @@ function useGrantChange() {
         if (cause instanceof Gone) void refreshProjects()
       },
     )
-    // A disabled field loses the focus.
-    requestAnimationFrame(() => {
-      if (field instanceof HTMLElement && document.activeElement === document.body)
-        field.focus({ preventScroll: true })
-    })
   }
   return { busy, give }
 }
