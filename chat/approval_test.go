@@ -308,8 +308,8 @@ func TestOneDecision(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused. Arguments of a decision
-// or of the model are refused if they are not a JSON object, or if an object in them has a duplicate name.
+// TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused. Arguments of a
+// decision or of the model are refused if they are not a JSON object, or if an object in them has a duplicate name.
 func TestArgumentsThatWereNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

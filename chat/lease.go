@@ -9,6 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
+// Renewal is the result of Renew.
+type Renewal struct {
+	Lost    []uuid.UUID // No longer owned by this server: taken over, ended, or deleted with their thread.
+	Stopped []uuid.UUID // Still owned by this server, with a stop request of their owner.
+}
+
 // slowRenewal is the minimum duration of a late renewal.
 const slowRenewal = time.Second
 

@@ -6,7 +6,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // maxStoreAttempts is the number of attempts to store an answer if the database is reachable and refuses for an unknown
@@ -16,6 +19,39 @@ const maxStoreAttempts = 8
 
 // shutdownGrace bounds storing an answer after the Service has stopped.
 const shutdownGrace = time.Second
+
+// Outcome is the result of a generation.
+type Outcome struct {
+	Owner         identity.Owner
+	ThreadID      uuid.UUID
+	MessageID     uuid.UUID
+	Run           int
+	ServerID      uuid.UUID
+	Content       string
+	Reasoning     string
+	ReasoningTime time.Duration
+	Status        Status // StatusSuccess or StatusFailed.
+	FinishReason  FinishReason
+	Failure       *Failure
+	Model         string
+	ModelID       string // The model that answered or, if none did, the chosen one.
+	ModelName     string // "" if no model was called.
+	InputTokens   int    // To be added to the answer's tokens; notes have already added theirs.
+	OutputTokens  int
+	Citations     []Citation
+	Steps         []Step
+	Proofread     *proofread.Result
+	ToolCalls     []ToolCall
+	ToolUses      []ToolUse
+	SkillID       uuid.UUID // Of ToolUses.
+	Checkpointed  bool      // There may be checkpoints or rounds, which are deleted.
+}
+
+// EndResult is the result of EndGeneration: the updated records.
+type EndResult struct {
+	Thread  Thread
+	Message Message
+}
 
 // storeOutcome stores the outcome, retries until the database accepts it, and returns the stored outcome. If an outcome
 // cannot be stored, it stores a failure without text instead; if even that fails, the failure is only shown. An error

@@ -136,49 +136,10 @@ type RunBeginning struct {
 	KeepTools bool            // Text begins with the stored rounds. Otherwise they are deleted.
 }
 
-// Outcome is the result of a generation.
-type Outcome struct {
-	Owner         identity.Owner
-	ThreadID      uuid.UUID
-	MessageID     uuid.UUID
-	Run           int
-	ServerID      uuid.UUID
-	Content       string
-	Reasoning     string
-	ReasoningTime time.Duration
-	Status        Status // StatusSuccess or StatusFailed.
-	FinishReason  FinishReason
-	Failure       *Failure
-	Model         string
-	ModelID       string // The model that answered or, if none did, the chosen one.
-	ModelName     string // "" if no model was called.
-	InputTokens   int    // To be added to the answer's tokens; notes have already added theirs.
-	OutputTokens  int
-	Citations     []Citation
-	Steps         []Step
-	Proofread     *proofread.Result
-	ToolCalls     []ToolCall
-	ToolUses      []ToolUse
-	SkillID       uuid.UUID // Of ToolUses.
-	Checkpointed  bool      // There may be checkpoints or rounds, which are deleted.
-}
-
-// EndResult is the result of EndGeneration: the updated records.
-type EndResult struct {
-	Thread  Thread
-	Message Message
-}
-
 // RunID identifies a run of a generation.
 type RunID struct {
 	MessageID uuid.UUID
 	Run       int
-}
-
-// Renewal is the result of Renew.
-type Renewal struct {
-	Lost    []uuid.UUID // No longer owned by this server: taken over, ended, or deleted with their thread.
-	Stopped []uuid.UUID // Still owned by this server, with a stop request of their owner.
 }
 
 // SourcesDeleted is the code of a question about documents in a thread whose documents were all deleted.

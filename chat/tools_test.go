@@ -162,7 +162,8 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 }
 
-// TestToolThatPanics: a tool that panics, for example because of a hostile server's result, ends its call and not the server.
+// TestToolThatPanics: a tool that panics, for example because of a hostile server's result, ends its call and not the
+// server.
 func TestToolThatPanics(t *testing.T) {
 	t.Parallel()
 	_, _, model, _ := askWithTools(t, newToolbox(), mute())

@@ -18,8 +18,8 @@ import (
 // subject has it.
 const noSubject = "invite:"
 
-// openReset is the condition that the request f to reset a second factor has not expired, and that member a, who made it,
-// is still an active administrator.
+// openReset is the condition that the request f to reset a second factor has not expired, and that member a, who made
+// it, is still an active administrator.
 const openReset = `f.requested_at > now() - interval '1 day' AND a.state = 'active'
 	AND a.role IN ('organization-admin', 'organization-super-admin')`
 

@@ -170,8 +170,8 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	}
 }
 
-// TestShareOfAThreadThatItsOwnerCannotOpen: the link to a private thread of a project returns not found while the owner of
-// the thread has no role in the project, and while the project is deleted.
+// TestShareOfAThreadThatItsOwnerCannotOpen: the link to a private thread of a project returns not found while the owner
+// of the thread has no role in the project, and while the project is deleted.
 func TestShareOfAThreadThatItsOwnerCannotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -125,7 +125,8 @@ func TestSCIMWithEntraID(t *testing.T) {
 		t.Errorf("an empty page: %v", all)
 	}
 
-	// Deletion hides the user, keeps the data, and makes room for the same person. It is logged for an inactive user too.
+	// Deletion hides the user, keeps the data, and makes room for the same person. It is logged for an inactive user
+	// too.
 	p.scim(http.StatusOK, "PATCH", path, patch(fields{"op": "Replace", "path": "active", "value": false}))
 	p.scim(http.StatusNoContent, "DELETE", path, nil)
 	deletion := get[api.AuditEventList](p.fixture, http.StatusOK, call{method: "GET", path: "/v1/audit", token: p.admin.Subject}).Items[0]

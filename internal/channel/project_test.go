@@ -232,7 +232,7 @@ func TestChannelsThatCannotBeUsedForAProject(t *testing.T) {
 	}
 	f.command(s, channel.KindBind, "sato", "一番", "アーカイブされています")
 	f.command(s, channel.KindBind, "sato", "二番", "すでに別のプロジェクトと連携しています")
-	// A project in use has the name of the archived one.
+	// The name of the archived project is given to a new project.
 	f.project(project.Draft{Name: "一番"})
 	other := f.event(channel.KindBind, "sato")
 	other.Channel, other.Text = "C3", "一番"

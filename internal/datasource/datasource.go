@@ -194,14 +194,14 @@ type Store interface {
 	// models that no server has used for a day.
 	UseModel(ctx context.Context, model EmbeddingModel) (ModelState, error)
 	// ClaimEmbedding claims a turn for a data source with passages without vectors, and returns at most limit of them.
-	// It selects the data source with the fewest turns, and among these the newest. found is false if there is none.
+	// It prefers data sources with few turns, then newer ones. If there is no such data source, found is false.
 	// The caller holds the turn for a lease, which RenewEmbedding and PutVectors renew.
 	ClaimEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (_ EmbeddingTurn, found bool, _ error)
 	// RenewEmbedding renews the lease of a turn. It returns fault.NotFound if the caller has lost the turn.
 	RenewEmbedding(ctx context.Context, turn EmbeddingTurn, lease time.Duration) error
 	// PutVectors stores vectors. Like RenewEmbedding, it returns fault.NotFound if the turn is not the latest one. It
-	// returns fault.Conflict if earlier vectors of the model have another length. With e.ReturnSource, it returns the data
-	// source.
+	// returns fault.Conflict if earlier vectors of the model have another length. With e.ReturnSource, it returns the
+	// data source.
 	PutVectors(ctx context.Context, turn EmbeddingTurn, e VectorBatch) (*Source, error)
 	// PauseEmbedding ends a failed turn. The next turn starts after a pause that grows with each failure.
 	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error

@@ -179,8 +179,8 @@ func TestProjectIndexFollowsItsSources(t *testing.T) {
 	}
 }
 
-// TestReadingsThatEditorsEndAreReportedToTheOwner verifies that the event is for the owner of the file. A file of the
-// project alone is in nobody's list.
+// TestReadingsThatEditorsEndAreReportedToTheOwner verifies that the event is for the owner of the file. If a
+// file belongs only to the project, no event is sent.
 func TestReadingsThatEditorsEndAreReportedToTheOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

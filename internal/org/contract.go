@@ -151,8 +151,8 @@ func usagePeriod(actor identity.Actor, period Period) (Period, error) {
 	return period.completed(time.Now())
 }
 
-// DailyUsage returns at most limit rows of the usage by day and member, in this order. A period without To ends today, and one
-// without From is UsageDays long. For administrators.
+// DailyUsage returns at most limit rows of the usage by day and member, in this order. A period without To ends today,
+// and one without From is UsageDays long. For administrators.
 func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, limit int) ([]MemberDay,
 	error,
 ) {

@@ -59,9 +59,10 @@ func (s *Service) SetFactorPolicy(ctx context.Context, actor identity.Actor, pol
 }
 
 // ResetMemberFactor removes the second factor of a member of the actor's organization and ends their sessions. For a
-// super-admin, or a member who was one within superAdminTime, it needs two administrators, one of them a super-admin: the
-// first call records a request, and the call of the second administrator resets the factor. It reports whether the factor
-// was reset. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict if the call does not complete a request.
+// super-admin, or a member who was one within superAdminTime, it needs two administrators, one of them a super-admin:
+// the first call records a request, and the call of the second administrator resets the factor. It reports whether the
+// factor was reset. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict if the call does not complete a
+// request.
 func (s *Service) ResetMemberFactor(ctx context.Context, actor identity.Actor, userID uuid.UUID) (reset bool, err error) {
 	if err := administers(actor); err != nil {
 		return false, err

@@ -76,7 +76,8 @@ func TestFactorResets(t *testing.T) {
 	}
 }
 
-// TestFactorResetRequestsNeedAnAdministrator: the request of somebody who is no longer an active administrator is void.
+// TestFactorResetRequestsNeedAnAdministrator: a request is ignored once its author is no longer an active
+// administrator.
 func TestFactorResetRequestsNeedAnAdministrator(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

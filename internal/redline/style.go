@@ -2,14 +2,8 @@ package redline
 
 import "github.com/tsumugi-ai/tsumugi/internal/ooxml"
 
-// style is a style of paragraphs or characters.
-type style struct {
-	basedOn string
-	hidden  *bool // Nil if the style does not define it.
-}
-
 // styleSheet contains the styles of a file by id. The default paragraph style also has the id "".
-type styleSheet map[string]style
+type styleSheet map[string]ooxml.WordStyle
 
 // readStyles reads a part with styles, which may be missing.
 func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
@@ -19,21 +13,8 @@ func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 			if e.Local != "style" {
 				return w.Skip()
 			}
-			var s style
-			err := w.Each(func(e ooxml.Element) error {
-				switch e.Local {
-				case "basedOn":
-					s.basedOn = e.Attr("val")
-				case "rPr":
-					return w.Each(func(e ooxml.Element) error {
-						if e.Local == "vanish" {
-							s.hidden = new(e.On("val"))
-						}
-						return w.Skip()
-					})
-				}
-				return w.Skip()
-			})
+			var s ooxml.WordStyle
+			err := w.Each(func(e ooxml.Element) error { return s.Read(w, e) })
 			all[e.Attr("styleId")] = s
 			if e.Attr("type") == "paragraph" && e.Attr("default") != "" && e.On("default") {
 				all[""] = s
@@ -43,24 +24,10 @@ func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 	})
 }
 
-// maxBases limits the search in the bases of a style, because styles can form a cycle.
-const maxBases = 20
-
-// hides reports whether the styles of a paragraph and of its characters hide a text. If both do, the text is visible
-// (ECMA-376 part 1, 17.7.3).
+// hides reports whether the styles of a paragraph and of its characters hide a text.
 func (all styleSheet) hides(paragraph, characters string) bool {
-	return all.hidden(paragraph) != (characters != "" && all.hidden(characters))
-}
-
-func (all styleSheet) hidden(id string) bool {
-	for range maxBases {
+	return ooxml.HidesText(func(id string) (ooxml.WordStyle, bool) {
 		s, ok := all[id]
-		if !ok || s.hidden != nil {
-			return ok && *s.hidden
-		}
-		if id = s.basedOn; id == "" {
-			break
-		}
-	}
-	return false
+		return s, ok
+	}, paragraph, characters)
 }

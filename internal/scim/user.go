@@ -22,7 +22,7 @@ import (
 
 const (
 	maxName = 100   // Characters of the name of a member.
-	maxKey  = 1_000 // Bytes of a value with an index, which has a limited size.
+	maxKey  = 1_000 // Bytes of an indexed value.
 )
 
 // attributes returns a copy of a user's attributes, with the values that the app may have changed. For a member whom the

@@ -85,8 +85,9 @@ func (s *Service) call(
 	return result, nil
 }
 
-// current returns the stored state of a server. The error is tool.ErrWithdrawn if an administrator has removed the server
-// or changed its address or authentication since it was read, because a call waits for an approval for up to a day.
+// current returns the stored state of a server. The error is tool.ErrWithdrawn if an administrator has removed the
+// server or changed its address or authentication since it was read, because a call waits for an approval for up to a
+// day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
 	if errors.Is(err, ErrNoServer) || err == nil && stored.Settings() != server.Settings() {

@@ -123,8 +123,8 @@ type bounded struct {
 	requests  int    // Guarded by mu. The number of requests so far.
 }
 
-// countRequest counts a request, and returns an error for one that exceeds maxRequests: the SDK responds to each request of
-// the server.
+// countRequest counts a request, and returns an error for one that exceeds maxRequests: the SDK responds to each
+// request of the server.
 func (b *bounded) countRequest() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -286,8 +286,8 @@ func withoutPanics(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// withoutRequests refuses all requests and notifications of a server except ping. The SDK's handlers of the others have no
-// use here, and some crash when a message lacks its parameters.
+// withoutRequests refuses all requests and notifications of a server except ping. The SDK's handlers of the others have
+// no use here, and some crash when a message lacks its parameters.
 func withoutRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method != "ping" {

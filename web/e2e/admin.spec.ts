@@ -388,7 +388,7 @@ test('the parts of a screen keep their places beside long texts', async ({ page 
   const edge = await right(search)
   await open(page, '/admin/project', 'プロジェクト')
   expect(await right(page.getByRole('main').getByRole('combobox'))).toBe(edge)
-  // On a phone, each value has its name, also of a member who never signed in.
+  // On a phone, each value has a label, including the last sign-in of a member who has never signed in.
   await page.route('**/v1/user?*', async (route) => {
     const list = (await (await route.fetch()).json()) as { items: { last_signed_in_at?: string }[] }
     for (const member of list.items) delete member.last_signed_in_at

@@ -10,10 +10,10 @@ import (
 
 // style is a style of paragraphs or characters.
 type style struct {
-	basedOn string
-	level   int // Heading level from 1; 0 if the style excludes headings; -1 if it does not define a level.
-	num     numRef
-	hidden  *bool // Nil if the style does not define it.
+	ooxml.WordStyle
+
+	level int // Heading level from 1; 0 if the style excludes headings; -1 if it does not define a level.
+	num   numRef
 }
 
 // numRef is a reference to a numbering, in a paragraph or a style.
@@ -80,19 +80,10 @@ func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 				switch e.Local {
 				case "name":
 					named = headingLevel(e.Attr("val"))
-				case "basedOn":
-					s.basedOn = e.Attr("val")
 				case "pPr":
 					return s.properties(x)
-				case "rPr":
-					return x.All(func(e ooxml.Element) {
-						if e.Local == "vanish" {
-							hidden := e.On("val")
-							s.hidden = &hidden
-						}
-					})
 				}
-				return x.Skip()
+				return s.Read(x, e)
 			})
 			if s.level < 0 {
 				s.level = named
@@ -124,33 +115,19 @@ func (s *style) properties(x *ooxml.Walker) error {
 // styleSheet contains the styles of a document.
 type styleSheet map[string]style
 
-// maxBases limits the search in the bases of a style, because styles can form a cycle.
-const maxBases = 20
-
-// hides reports whether the styles of a paragraph and of its characters hide a text. If both do, the text is visible
-// (ECMA-376 part 1, 17.7.3).
+// hides reports whether the styles of a paragraph and of its characters hide a text.
 func (all styleSheet) hides(paragraph, characters string) bool {
-	return all.hidden(paragraph) != (characters != "" && all.hidden(characters))
-}
-
-func (all styleSheet) hidden(id string) bool {
-	for range maxBases {
+	return ooxml.HidesText(func(id string) (ooxml.WordStyle, bool) {
 		s, ok := all[id]
-		if !ok || s.hidden != nil {
-			return ok && *s.hidden
-		}
-		if id = s.basedOn; id == "" {
-			break
-		}
-	}
-	return false
+		return s.WordStyle, ok
+	}, paragraph, characters)
 }
 
 // of returns the heading level and the numbering of a paragraph. Values missing in the paragraph come from its styles.
 func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 	level, num = p.level, p.num
 	id := p.style
-	for range maxBases {
+	for range ooxml.MaxBases {
 		s, ok := all[id]
 		if !ok {
 			break
@@ -161,7 +138,7 @@ func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 		if num.id == "" && s.num.id != "" {
 			num = s.num
 		}
-		if id = s.basedOn; id == "" {
+		if id = s.BasedOn; id == "" {
 			break
 		}
 	}

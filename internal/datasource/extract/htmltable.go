@@ -140,7 +140,7 @@ func (g *grid) expand() {
 	}
 }
 
-// places returns the cell in each place of the table, an empty one where there is none.
+// places returns the cells of each row by column. Columns without a cell have an empty one.
 func (g *grid) places() [][]*cell {
 	places := make([][]*cell, len(g.rows))
 	for y, row := range g.rows {

@@ -13,7 +13,7 @@ const (
 	maxTableSpan   = 63
 	maxRepeated    = 60  // Characters of a merged cell that is repeated in each of its rows.
 	maxHeaderRunes = 240 // Characters of headings that are repeated.
-	tableRunes     = 380 // Size at which a table is split. Each part repeats the headings and is about one passage.
+	tableRunes     = 380 // Maximum length of a part of a table, about one passage.
 )
 
 // tableCell is a cell of a table in an Office file.
@@ -72,8 +72,8 @@ func markdownTable(rows [][]tableCell) string {
 	return divideTable(lines, depth+1, header)
 }
 
-// divideTable returns the lines of a Markdown table. It divides a long table into parts of about one passage and writes the
-// header before each, unless it is long or "". The first lines belong to the header.
+// divideTable returns the lines of a Markdown table. It divides a long table into parts of about one passage and writes
+// the header before each, unless it is long or "". The first lines belong to the header.
 func divideTable(lines []string, first int, header string) string {
 	width := utf8.RuneCountInString(header)
 	if width > maxHeaderRunes {
@@ -120,9 +120,9 @@ func divideTables(text string) string {
 // topRows returns how many of the rows of a table may contain headings.
 func topRows(rows int) int { return max(1, min(rows-1, maxHeaderRows)) }
 
-// columnHeadings returns the heading of each column, and the number of rows that contain the headings. It is greater than
-// one if each cell of the first row spans as many rows, or several columns. cells has the first rows; a cell that spans
-// columns is in each of them.
+// columnHeadings returns the heading of each column, and the number of rows that contain the headings. It is greater
+// than one if each cell of the first row spans as many rows, or several columns. cells has the first rows; a cell that
+// spans columns is in each of them.
 func columnHeadings(cells [][]tableCell) (headings []string, depth int) {
 	isMerged := func(c tableCell) bool { return c.merged }
 	depth = 1

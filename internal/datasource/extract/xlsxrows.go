@@ -154,8 +154,8 @@ func (w *sheetWriter) header(rows []xlsxRow) int {
 	return depth
 }
 
-// headerRows returns the height of the headings that start in the first row. In a form, the first cell is the name of the
-// value beside it, and the next row has another name below it.
+// headerRows returns the height of the headings that start in the first row. It returns 1 for forms, whose first column
+// contains labels.
 func (w *sheetWriter) headerRows(rows []xlsxRow) int {
 	row, depth, single := rows[0], 1, true
 	for _, a := range w.merged[row.number] {

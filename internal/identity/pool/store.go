@@ -265,8 +265,9 @@ type Store interface {
 	// fault.Conflict.
 	EnableTOTP(ctx context.Context, sub uuid.UUID, event Event) error
 
-	// RemoveFactor removes the app's secrets of a user and, if passkeys is true, the passkeys. Without a passkey, it also
-	// removes the recovery codes. It reports whether the user had an enabled app or, if passkeys is true, a passkey.
+	// RemoveFactor removes the app's secrets of a user and, if passkeys is true, the passkeys. Without a passkey, it
+	// also removes the recovery codes. It reports whether the user had an enabled app or, if passkeys is true, a
+	// passkey.
 	RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, event Event) (bool, error)
 
 	// SetRecoveryCodes replaces all recovery codes of a user, by their hashes. If the user has no enabled factor, the error

@@ -93,7 +93,8 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 	}
 }
 
-// TestLockedOrganizationsGetNoMembers: nobody signs in while an organization is being deleted, and nobody is added.
+// TestLockedOrganizationsGetNoMembers: while an organization is being deleted, its members cannot
+// sign in, and single sign-on creates no members.
 func TestLockedOrganizationsGetNoMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -158,8 +158,8 @@ func groups(bands [][]segment) [][][]segment {
 	return found
 }
 
-// higher reports whether the last of the lines belongs to one of the columns after a wide first one. Such a column begins
-// higher than the first one.
+// higher reports whether the last of the lines belongs to one of the columns after a wide first one. Such a column
+// begins higher than the first one.
 func higher(columns, lines [][]segment) bool {
 	line, first := lines[len(lines)-1], columns[0][0].box
 	for _, s := range columns[0] {

@@ -315,8 +315,8 @@ const (
 	tableText      = 380 // A longer table is divided, so that each part is about one passage.
 )
 
-// headingRows returns the number of rows that the headings in a row take. It is greater than one if each cell of the first
-// row spans as many rows, or several columns.
+// headingRows returns the number of rows that the headings in a row take. It is greater than one if each cell of the
+// first row spans as many rows, or several columns.
 func (t *table) headingRows(first int) int {
 	rows := func(column int) int {
 		n := 1
@@ -359,8 +359,8 @@ func (t *table) headings(first, end int) string {
 // number matches what differs between the values of a column.
 var number = regexp.MustCompile(`[\d,.]+`)
 
-// likeRows reports whether the first row of the headings is like one of the rows from body to end, for example 1年 like 5年. Then
-// it has no headings: the table continues one of the page before.
+// likeRows reports whether the first row contains values like those of the rows from body to end, for example 1年 and 5年.
+// Such a table continues that of the previous page and has no headings.
 func (t *table) likeRows(first, body, end int) bool {
 	for column, c := range t.row(first) {
 		shape := number.ReplaceAllString(c.text, "0")
@@ -376,8 +376,8 @@ func (t *table) likeRows(first, body, end int) bool {
 	return false
 }
 
-// table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with the
-// headings.
+// table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with
+// the headings.
 func (w *writer) table(t *table) {
 	seen := make(map[*cell]bool)
 	if t.plain {

@@ -188,13 +188,15 @@ func TestRowsOfAContinuedTableAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestLongTablesRepeatHeadingsOfTwoRows: each part of a table fits in a passage, and those after the first one start with
-// the headings of both rows.
+// TestLongTablesRepeatHeadingsOfTwoRows: each part of a table fits in a passage, and those after the first one start
+// with the headings of both rows.
 func TestLongTablesRepeatHeadingsOfTwoRows(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		p.Text(55, 812, 10, "部門別の予算と実績（単位：千円）")
-		for i := range 24 { // The first column of the first two rows is one cell, as are two and two other columns of the first row.
+		// In the first two rows, the cells of the first column are merged. In the first row, so are the second and
+		// third cell, and the fourth and fifth one.
+		for i := range 24 {
 			x, y := 50, 800-15*i
 			if i == 1 {
 				x = 150

@@ -80,7 +80,10 @@ function valuesOf({ name, description, skill_id, retention_days, storage_limit }
   }
 }
 
-/** Basics is the form of the settings, for editors and managers. If another member saves first, it applies the unsaved changes to that record. */
+/**
+ * Basics is the form of the settings, for editors and managers. If another member saves first, it applies the unsaved
+ * changes to that record.
+ */
 function Basics({ ended }: { ended: RefObject<boolean> }) {
   const loaded = useProject()
   const [base, setBase] = useState(loaded)

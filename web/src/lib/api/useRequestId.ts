@@ -1,6 +1,9 @@
 import { useRef } from 'react'
 
-/** Returns a function for the request id of a body. A repeated body has the same id; a changed one is another request. */
+/**
+ * useRequestId returns a function for the id of a request. It returns the previous id if the body is the same, otherwise a
+ * new one.
+ */
 export function useRequestId(): (body: unknown) => string {
   const last = useRef({ of: '', id: '' })
   return (body) => {
