@@ -28,7 +28,6 @@ type bookingTools struct {
 	idempotent bool
 }
 
-// Of implements chat.Tools.
 func (b *bookingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	request := func(line string, round int) (tool.Result, error) {
 		b.mu.Lock()

@@ -88,7 +88,6 @@ func selectEvents(q org.AuditQuery) (sql, where string, args []any) {
 		OFFSET $6 LIMIT $7`, where, args
 }
 
-// ListEvents implements org.Store.
 func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {
 	page, where, args := selectEvents(q)
 	rows, total, err := queryPage[eventRow](ctx, db,
@@ -97,7 +96,6 @@ func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, in
 	return convert(rows, eventRow.event), total, err
 }
 
-// EachEvent implements org.Store.
 func (db *DB) EachEvent(ctx context.Context, q org.AuditQuery, do func(org.Event)) error {
 	sql, _, args := selectEvents(q)
 	return eachRow(ctx, db.pool, func(r eventRow) { do(r.event()) }, sql, append(args, q.Offset, q.Limit)...)

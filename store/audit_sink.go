@@ -9,7 +9,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
 )
 
-// AddSink implements siem.Store.
 func (db *DB) AddSink(ctx context.Context, name string) (cursor int64, _ error) {
 	return queryValue[int64](ctx, db.pool, `
 		INSERT INTO audit_sinks (name, position, sent)
@@ -30,7 +29,6 @@ type sinkEventRow struct {
 	OrganizationName string
 }
 
-// SinkEvents implements siem.Store.
 func (db *DB) SinkEvents(ctx context.Context, after int64, limit int) ([]siem.Event, error) {
 	waiting, err := queryValue[bool](ctx, db.pool, `SELECT EXISTS (SELECT FROM audit_events WHERE`+withoutPosition+`)`)
 	if err == nil && waiting {
@@ -72,14 +70,12 @@ func (db *DB) assignPositions(ctx context.Context, limit int) error {
 	})
 }
 
-// MoveCursor implements siem.Store.
 func (db *DB) MoveCursor(ctx context.Context, name string, cursor, sent int64) error {
 	return exec(ctx, db.pool, `
 		UPDATE audit_sinks SET position = greatest(position, $2), sent = greatest(sent, $3) WHERE name = $1`,
 		name, cursor, sent)
 }
 
-// SinkBacklogs implements siem.Store.
 func (db *DB) SinkBacklogs(ctx context.Context) ([]siem.Backlog, error) {
 	type row struct {
 		Name    string

@@ -23,7 +23,6 @@ const (
 	categoryOrder = `coalesce(p.place, c.position), c.name, c.id`
 )
 
-// ListCategories implements skill.Store.
 func (db *DB) ListCategories(ctx context.Context, organizationID, userID uuid.UUID) ([]skill.Category, error) {
 	return queryRows[skill.Category](ctx, db.pool, `
 		SELECT `+categoryColumns+`
@@ -33,7 +32,6 @@ func (db *DB) ListCategories(ctx context.Context, organizationID, userID uuid.UU
 		ORDER BY `+categoryOrder, organizationID, userID)
 }
 
-// ListAllCategories implements skill.LibraryStore.
 func (db *DB) ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
 	return listCategories(ctx, db.pool, organizationID)
 }
@@ -46,7 +44,6 @@ func listCategories(ctx context.Context, q querier, organizationID uuid.UUID) ([
 		ORDER BY `+categoryOrder, organizationID)
 }
 
-// CreateCategory implements skill.LibraryStore.
 func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m)
@@ -71,7 +68,6 @@ func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (
 	return made, err
 }
 
-// RenameCategory implements skill.LibraryStore.
 func (db *DB) RenameCategory(
 	ctx context.Context, m skill.Editor, id uuid.UUID, name string,
 ) (made skill.Category, err error) {
@@ -97,7 +93,6 @@ func (db *DB) RenameCategory(
 	return made, err
 }
 
-// RemoveCategory implements skill.LibraryStore.
 func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, replacement *uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m)
@@ -154,7 +149,6 @@ func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID,
 		organizationID, id, *replacement)
 }
 
-// OrderCategories implements skill.LibraryStore.
 func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m)

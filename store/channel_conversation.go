@@ -11,7 +11,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// FindConversation implements channel.Store.
 func (db *DB) FindConversation(ctx context.Context, installationID uuid.UUID, owner identity.Owner, in, thread string) (
 	*uuid.UUID, error,
 ) {
@@ -35,7 +34,6 @@ func nilIfNoRow[T any](value *T, err error) (*T, error) {
 	return value, nil
 }
 
-// AddDelivery implements channel.Store.
 func (db *DB) AddDelivery(ctx context.Context, d channel.Delivery, lease time.Duration) (added bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -64,7 +62,6 @@ const deliveryColumns = `answer_id, organization_id, user_id, thread_id, questio
 	message, person, person_team, direct, progress, ended_at IS NOT NULL AS ended,
 	coalesce(claim, '00000000-0000-0000-0000-000000000000') AS claim`
 
-// FindDelivery implements channel.Store.
 func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, answerID uuid.UUID) (
 	*channel.Delivery, error,
 ) {
@@ -75,7 +72,6 @@ func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, 
 	return nilIfNoRow(&d, err)
 }
 
-// ListDeliveries implements channel.Store.
 func (db *DB) ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, in string,
 	message channel.Ref,
 ) ([]channel.Delivery, error) {
@@ -88,7 +84,6 @@ func (db *DB) ListDeliveries(ctx context.Context, organizationID, installationID
 	return list, translate(err)
 }
 
-// LastDelivery implements channel.Store.
 func (db *DB) LastDelivery(ctx context.Context, organizationID, installationID uuid.UUID, in, thread, person string) (
 	*channel.Delivery, error,
 ) {
@@ -101,7 +96,6 @@ func (db *DB) LastDelivery(ctx context.Context, organizationID, installationID u
 	return nilIfNoRow(&d, err)
 }
 
-// FindFile implements channel.Store.
 func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string) (*uuid.UUID,
 	error,
 ) {
@@ -114,7 +108,6 @@ func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner iden
 	return nilIfNoRow(&id, err)
 }
 
-// AddFile implements channel.Store.
 func (db *DB) AddFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string,
 	sourceID uuid.UUID,
 ) error {

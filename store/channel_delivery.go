@@ -14,7 +14,6 @@ import (
 // payload.
 const claimableChannel = "tsumugi_channel"
 
-// ClaimDeliveries implements channel.Store.
 func (db *DB) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]channel.Delivery, error) {
 	list, err := queryRows[channel.Delivery](ctx, db.pool, `
 		WITH free AS (
@@ -36,7 +35,6 @@ func (db *DB) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 	return list, translate(err)
 }
 
-// SaveDelivery implements channel.Store.
 func (db *DB) SaveDelivery(ctx context.Context, d channel.Delivery) error {
 	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_deliveries
@@ -44,7 +42,6 @@ func (db *DB) SaveDelivery(ctx context.Context, d channel.Delivery) error {
 		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress))
 }
 
-// EndDelivery implements channel.Store.
 func (db *DB) EndDelivery(ctx context.Context, d channel.Delivery) error {
 	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_deliveries
@@ -52,7 +49,6 @@ func (db *DB) EndDelivery(ctx context.Context, d channel.Delivery) error {
 		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress))
 }
 
-// ReleaseDelivery implements channel.Store.
 func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		err := requireClaim(tx.Exec(ctx, `
@@ -68,7 +64,6 @@ func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after tim
 	})
 }
 
-// RenewDeliveries implements channel.Store.
 func (db *DB) RenewDeliveries(
 	ctx context.Context, held []channel.Delivery, lease time.Duration,
 ) ([]uuid.UUID, error) {
@@ -88,7 +83,6 @@ func (db *DB) RenewDeliveries(
 		SELECT answer_id FROM held EXCEPT SELECT answer_id FROM renewed`, answers, claims, lease))
 }
 
-// WatchChannels implements channel.Store.
 func (db *DB) WatchChannels(ctx context.Context, notify func()) {
 	db.listen(ctx, claimableChannel, listener{began: notify, notified: func(string) { notify() }, lost: func(error) {}})
 }

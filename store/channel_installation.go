@@ -75,7 +75,6 @@ func (db *DB) findInstallation(ctx context.Context, q querier, where string, arg
 	return db.installation(row)
 }
 
-// FindInstallation implements channel.Installations.
 func (db *DB) FindInstallation(
 	ctx context.Context, surface, enterpriseID, teamID string,
 ) (channel.Installation, error) {
@@ -84,19 +83,16 @@ func (db *DB) FindInstallation(
 		ORDER BY team_id = '' LIMIT 1`, surface, teamID, enterpriseID)
 }
 
-// Installation implements channel.Installations.
 func (db *DB) Installation(ctx context.Context, id uuid.UUID) (channel.Installation, error) {
 	return db.findInstallation(ctx, db.pool, `WHERE id = $1`, id)
 }
 
-// OrganizationInstallation implements workspace.Store.
 func (db *DB) OrganizationInstallation(
 	ctx context.Context, organizationID uuid.UUID, surface string,
 ) (channel.Installation, error) {
 	return db.findInstallation(ctx, db.pool, `WHERE organization_id = $1 AND surface = $2`, organizationID, surface)
 }
 
-// ListInstallations implements workspace.Store.
 func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.Installation, error) {
 	rows, err := queryRows[installationRow](ctx, db.pool, selectInstallation+`WHERE surface = $1 ORDER BY id`, surface)
 	if err != nil {
@@ -113,7 +109,6 @@ func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.
 	return list, nil
 }
 
-// ChangeInstallation implements workspace.Store.
 func (db *DB) ChangeInstallation(
 	ctx context.Context, actor identity.Actor, surface string, change func(*channel.Installation) error,
 ) error {
@@ -239,7 +234,6 @@ func installationEvent(
 	}
 }
 
-// RemoveInstallation implements workspace.Store.
 func (db *DB) RemoveInstallation(
 	ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string,
 ) error {
@@ -254,7 +248,6 @@ func (db *DB) RemoveInstallation(
 	})
 }
 
-// EraseInstallation implements channel.Installations.
 func (db *DB) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		return db.removeInstallation(ctx, tx, org.System(), `WHERE id = $1 FOR UPDATE`, id)
@@ -280,7 +273,6 @@ func deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return exec(ctx, tx, `DELETE FROM channel_installations WHERE id = $1`, id)
 }
 
-// AdoptInstallation implements workspace.Store.
 func (db *DB) AdoptInstallation(ctx context.Context, surface string, w workspace.Workspace) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		organization, err := queryValue[uuid.UUID](ctx, tx, `
@@ -338,7 +330,6 @@ func onlyOrganization(ctx context.Context, tx pgx.Tx) (uuid.UUID, error) {
 	return ids[0], nil
 }
 
-// AddInstall implements workspace.Store.
 func (db *DB) AddInstall(ctx context.Context, p workspace.Install) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`

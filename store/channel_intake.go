@@ -13,7 +13,6 @@ import (
 
 var _ channel.Store = (*DB)(nil)
 
-// AddEvent implements channel.Store.
 func (db *DB) AddEvent(ctx context.Context, e channel.Event) (added bool, err error) {
 	message := ""
 	if e.Incoming.Kind == channel.KindQuestion {
@@ -60,7 +59,6 @@ func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time
 	return events, translate(err)
 }
 
-// RenewEvents implements channel.Store.
 func (db *DB) RenewEvents(ctx context.Context, held []channel.Event, lease time.Duration) ([]uuid.UUID, error) {
 	ids, claims, names := make([]uuid.UUID, len(held)), make([]uuid.UUID, len(held)), make([]string, len(held))
 	for i, e := range held {
@@ -98,7 +96,6 @@ func requireClaim(tag pgconn.CommandTag, err error) error {
 	return translate(err)
 }
 
-// SaveEvent implements channel.Store.
 func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
 	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
@@ -107,7 +104,6 @@ func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress))
 }
 
-// RequeueEvent implements channel.Store.
 func (db *DB) RequeueEvent(ctx context.Context, e channel.Event, after time.Duration) error {
 	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
@@ -116,7 +112,6 @@ func (db *DB) RequeueEvent(ctx context.Context, e channel.Event, after time.Dura
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress, e.Attempt, after))
 }
 
-// EndEvent implements channel.Store.
 func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
 	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
@@ -125,7 +120,6 @@ func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim))
 }
 
-// WithdrawQuestion implements channel.Store.
 func (db *DB) WithdrawQuestion(ctx context.Context, organizationID, installationID uuid.UUID, in string,
 	message channel.Ref,
 ) (busy bool, _ error) {
@@ -146,13 +140,11 @@ func (db *DB) WithdrawQuestion(ctx context.Context, organizationID, installation
 	return busy, err
 }
 
-// DeleteExpiredEvents implements channel.Store.
 func (db *DB) DeleteExpiredEvents(ctx context.Context, ago time.Duration) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM channel_events WHERE ended_at < now() - $1::interval`, ago)
 	return translate(err)
 }
 
-// CountEvents implements channel.Store.
 func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
 	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM channel_events WHERE ended_at IS NULL`).Scan(&n)
 	return n, translate(err)
@@ -190,7 +182,6 @@ func (db *DB) AcquireSlot(
 	return held, err
 }
 
-// ReleaseSlot implements channel.Store and siem.Store.
 func (db *DB) ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM channel_holds WHERE name = $1 AND holder = $2`, name, holder)
 	return translate(err)

@@ -15,7 +15,6 @@ import (
 
 var _ workspace.Store = (*DB)(nil)
 
-// PersonLink implements workspace.Store.
 func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person string) (channel.LinkedMember, error) {
 	row, err := queryRow[struct {
 		UserID      uuid.UUID
@@ -52,7 +51,6 @@ const (
 		       l.automatic, l.created_at` + fromLinks
 )
 
-// MemberLink implements workspace.Store.
 func (db *DB) MemberLink(
 	ctx context.Context, organizationID, userID uuid.UUID, surface string,
 ) (workspace.MemberLink, error) {
@@ -60,7 +58,6 @@ func (db *DB) MemberLink(
 		organizationID, surface, userID)
 }
 
-// ListLinks implements workspace.Store.
 func (db *DB) ListLinks(
 	ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int,
 ) ([]workspace.MemberLink, int, error) {
@@ -143,7 +140,6 @@ func (db *DB) RemovePersonLink(ctx context.Context, in channel.Installation, per
 	})
 }
 
-// RemoveMemberLink implements workspace.Store.
 func (db *DB) RemoveMemberLink(
 	ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string,
 ) error {
@@ -185,7 +181,6 @@ func removeLink(ctx context.Context, tx pgx.Tx, by *org.AuditActor, where string
 	return true, auditLink(ctx, tx, doer, org.ActionSlackUnlink, row.linkRow)
 }
 
-// AddProof implements workspace.Store.
 func (db *DB) AddProof(ctx context.Context, p workspace.Proof) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
@@ -201,7 +196,6 @@ func (db *DB) AddProof(ctx context.Context, p workspace.Proof) error {
 
 const proofColumns = `hash, browser_hash, installation_id, organization_id, person, user_id, nonce, expires_at`
 
-// PendingProof implements workspace.Store.
 func (db *DB) PendingProof(
 	ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time,
 ) (workspace.Proof, error) {
@@ -211,14 +205,12 @@ func (db *DB) PendingProof(
 		WHERE organization_id = $1 AND hash = $2 AND expires_at > $3 AND browser_hash IS NULL`, organizationID, hash, at)
 }
 
-// TakeProof implements workspace.Store.
 func (db *DB) TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (workspace.Proof, error) {
 	return findRow[workspace.Proof](ctx, db.pool, workspace.ErrProofState, `
 		DELETE FROM channel_proofs WHERE hash = $1 AND browser_hash = $2 AND expires_at > $3
 		RETURNING `+proofColumns, hash, browserHash, at)
 }
 
-// AddLink implements workspace.Store.
 func (db *DB) AddLink(ctx context.Context, p workspace.Proof, person workspace.Person) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		member, err := findActor(ctx, tx, p.OrganizationID, *p.UserID)

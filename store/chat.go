@@ -106,7 +106,6 @@ const threadColumns = `t.id, t.user_id, t.skill_id, s.name AS skill_name, s.icon
 // isRunning is the column running: whether an answer is being generated in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
-// ListThreads implements chat.Store.
 func (db *DB) ListThreads(
 	ctx context.Context, owner identity.Owner, filter chat.ThreadFilter, offset, limit int,
 ) ([]chat.Thread, error) {
@@ -121,7 +120,6 @@ func (db *DB) ListThreads(
 		owner.OrganizationID, owner.UserID, filter.Archived, offset, limit, filter.ProjectID, filter.Shared)
 }
 
-// FindThread implements chat.Store.
 func (db *DB) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return findThread(ctx, db.pool, owner, id)
 }
@@ -218,7 +216,6 @@ func (db *DB) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 	})
 }
 
-// TouchThread implements chat.Store.
 func (db *DB) TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
 		if err := lockToChange(ctx, tx, owner, id); err != nil {
@@ -243,7 +240,6 @@ func (db *DB) changeThread(
 	})
 }
 
-// TitleThread implements chat.Store.
 func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.Thread, bool, error) {
 	var threads []chat.Thread
 	changed := false
@@ -267,7 +263,6 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 	return threads[0], true, nil
 }
 
-// ClaimSuggestions implements chat.Store.
 func (db *DB) ClaimSuggestions(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
 ) (question string, claimed bool, err error) {
@@ -285,7 +280,6 @@ func (db *DB) ClaimSuggestions(
 	return question, err == nil, err
 }
 
-// StoreSuggestions implements chat.Store.
 func (db *DB) StoreSuggestions(ctx context.Context, g chat.GeneratedSuggestions) error {
 	lock := func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, g.Owner.OrganizationID, g.Owner.UserID, g.ThreadID)
@@ -390,7 +384,6 @@ func lockThread(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UU
 	return execRow(ctx, tx, chat.ErrNoThread, lockThreadSQL, owner.OrganizationID, owner.UserID, id)
 }
 
-// RequestStop implements chat.Store.
 func (db *DB) RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `

@@ -55,7 +55,6 @@ const selectContract = `
 	       ` + nextMonth + ` AS resets_on
 	FROM contracts c`
 
-// ContractView implements org.Store.
 func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.ContractView, error) {
 	var views []org.ContractView
 	var days []org.DayUsage
@@ -80,7 +79,6 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	return views[0], nil
 }
 
-// OwnUsage implements org.Store.
 func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
 	return queryRow[org.OwnUsage](ctx, db.pool, `
 		SELECT coalesce(sum(d.messages), 0)::bigint AS messages,
@@ -105,7 +103,6 @@ const usedByMember = `
 	    GROUP BY u.id
 	)`
 
-// UsageByMember implements org.Store.
 func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int,
 	error,
 ) {
@@ -126,7 +123,6 @@ const usedByModel = `
 	    GROUP BY model_id
 	)`
 
-// UsageByModel implements org.Store.
 func (db *DB) UsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
 	[]org.ModelUsage, int, error,
 ) {
@@ -137,7 +133,6 @@ func (db *DB) UsageByModel(ctx context.Context, organizationID uuid.UUID, period
 		OFFSET $4 LIMIT $5`, []any{organizationID, period.From, period.To}, offset, limit)
 }
 
-// DailyUsageByModel implements org.Store.
 func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.ModelDay, error,
 ) {
@@ -151,7 +146,6 @@ func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, p
 		LIMIT $4`, organizationID, period.From, period.To, limit)
 }
 
-// DailyUsage implements org.Store.
 func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.MemberDay, error,
 ) {
@@ -167,7 +161,6 @@ func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period o
 
 var _ org.BudgetStore = (*DB)(nil)
 
-// Balance implements org.BudgetStore.
 func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
 	return findRow[org.Balance](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,
@@ -184,7 +177,6 @@ func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balanc
 		WHERE c.organization_id = $1`, organizationID)
 }
 
-// PublishLimitNotice implements org.BudgetStore.
 func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int,
 	notice org.Notification,
 ) error {
@@ -278,7 +270,6 @@ const sumUsage = `sum(messages), sum(input_tokens), sum(output_tokens)`
 const addUsage = `messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
 	        output_tokens = d.output_tokens + excluded.output_tokens`
 
-// CountDeleted implements chat.Store.
 func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, err error) {
 	tag, err := db.pool.Exec(ctx, `
 		WITH spent AS (

@@ -103,7 +103,6 @@ func findDeletion(ctx context.Context, q querier, id uuid.UUID) (org.Deletion, e
 	return findRow[org.Deletion](ctx, q, errNoDeletion, selectDeletion+` WHERE d.id = $1`, id)
 }
 
-// DueDeletions implements org.DeletionStore.
 func (db *DB) DueDeletions(ctx context.Context) ([]uuid.UUID, error) {
 	return queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT d.id
@@ -187,7 +186,6 @@ func (db *DB) DeleteBatch(ctx context.Context, id uuid.UUID) (more bool, err err
 	})
 }
 
-// FinishDeletion implements org.DeletionStore.
 func (db *DB) FinishDeletion(
 	ctx context.Context, id uuid.UUID, certify func(org.Deletion) (string, error),
 ) (done bool, err error) {

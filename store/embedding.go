@@ -17,7 +17,6 @@ import (
 // oldBatch is the number of data sources whose vectors of unused models are removed at a time.
 const oldBatch = 20
 
-// UseModel implements datasource.Store.
 func (db *DB) UseModel(ctx context.Context, model datasource.EmbeddingModel) (state datasource.ModelState, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		_, err = tx.Exec(ctx, `
@@ -109,7 +108,6 @@ type turnRow struct {
 	Done           int
 }
 
-// RenewEmbedding implements datasource.Store.
 func (db *DB) RenewEmbedding(ctx context.Context, turn datasource.EmbeddingTurn, lease time.Duration) error {
 	return db.changeTurn(ctx, turn, `not_before = now() + $5::interval`, lease)
 }
@@ -133,7 +131,6 @@ func (db *DB) changeTurn(ctx context.Context, turn datasource.EmbeddingTurn, set
 	return translate(err)
 }
 
-// PutVectors implements datasource.Store.
 func (db *DB) PutVectors(ctx context.Context, turn datasource.EmbeddingTurn,
 	e datasource.VectorBatch,
 ) (told *datasource.Source, _ error) {
@@ -194,7 +191,6 @@ func storeEmbeddingProgress(ctx context.Context, tx pgx.Tx, turn datasource.Embe
 	return &source, nil
 }
 
-// FindVectors implements datasource.Store.
 func (db *DB) FindVectors(ctx context.Context, owner identity.Owner, of []datasource.IndexedSource, modelID,
 	limit int,
 ) ([]index.Vectors, bool, error) {
@@ -246,7 +242,6 @@ type vectorSize struct {
 	Dimensions int
 }
 
-// ClaimMeasure implements datasource.Store.
 func (db *DB) ClaimMeasure(ctx context.Context, modelID, people, limit int,
 	lease time.Duration,
 ) (sample map[identity.Owner][]uuid.UUID, claimed bool, _ error) {
@@ -285,7 +280,6 @@ type sampleRow struct {
 	IDs            []uuid.UUID `db:"ids"`
 }
 
-// PutWeight implements datasource.Store.
 func (db *DB) PutWeight(ctx context.Context, modelID int, weight float64, embedded int64) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE embedding_models

@@ -11,13 +11,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// FactorPolicy implements org.Store.
 func (db *DB) FactorPolicy(ctx context.Context, organizationID uuid.UUID) (org.FactorPolicy, error) {
 	return findValue[org.FactorPolicy](ctx, db.pool, org.ErrNoOrganization,
 		`SELECT factor_policy FROM organizations WHERE id = $1`, organizationID)
 }
 
-// SetFactorPolicy implements org.Store.
 func (db *DB) SetFactorPolicy(
 	ctx context.Context, actor identity.Actor, policy org.FactorPolicy, check func(*org.Member) error,
 ) error {

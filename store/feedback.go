@@ -40,7 +40,6 @@ func (db *DB) GiveFeedback(
 	})
 }
 
-// WithdrawFeedback implements chat.Store.
 func (db *DB) WithdrawFeedback(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
 ) (removed bool, err error) {
@@ -57,7 +56,6 @@ func (db *DB) WithdrawFeedback(
 	return removed, err
 }
 
-// PutDecisions implements chat.Store.
 func (db *DB) PutDecisions(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID, d proofread.Decisions,
 ) error {
@@ -99,7 +97,6 @@ const fromReviews = `
 const whereReviews = fromReviews + `
 	  AND ($2::timestamptz IS NULL OR f.updated_at >= $2) AND ($3::timestamptz IS NULL OR f.updated_at < $3)`
 
-// ListReviews implements chat.Store.
 func (db *DB) ListReviews(ctx context.Context, organizationID uuid.UUID, q chat.ReviewQuery) ([]chat.Review, int,
 	error,
 ) {
@@ -107,7 +104,6 @@ func (db *DB) ListReviews(ctx context.Context, organizationID uuid.UUID, q chat.
 		reviewArgs(organizationID, q), q.Offset, q.Limit)
 }
 
-// EachReview implements chat.Store.
 func (db *DB) EachReview(ctx context.Context, organizationID uuid.UUID, q chat.ReviewQuery, do func(chat.Review)) error {
 	return eachRow(ctx, db.pool, do, pageOfReviews, append(reviewArgs(organizationID, q), q.Offset, q.Limit)...)
 }
@@ -127,7 +123,6 @@ func reviewArgs(organizationID uuid.UUID, q chat.ReviewQuery) []any {
 	return []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, normalizeSearch(q.Search)}
 }
 
-// FindReview implements chat.Store.
 func (db *DB) FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (chat.ReviewText, error) {
 	return findRow[chat.ReviewText](ctx, db.pool, chat.ErrNoMessage, `
 		SELECT `+reviewColumns+`,
@@ -137,7 +132,6 @@ func (db *DB) FindReview(ctx context.Context, organizationID, messageID uuid.UUI
 		organizationID, messageID)
 }
 
-// CountRatings implements chat.Store.
 func (db *DB) CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]chat.SkillRatings,
 	error,
 ) {

@@ -257,7 +257,6 @@ func (r beginRow) generation(b chat.NewGeneration) chat.StoredGeneration {
 	return chat.StoredGeneration{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
 }
 
-// StartAnswer implements chat.Store.
 func (db *DB) StartAnswer(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE messages m

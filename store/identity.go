@@ -48,7 +48,6 @@ func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time
 		               AND s.ended_at > now() - $2::interval)`, userIDs, within)
 }
 
-// CreateUser implements identity.Store.
 func (db *DB) CreateUser(ctx context.Context, u identity.NewUser) error {
 	return insertUser(ctx, db.pool, u)
 }
@@ -69,7 +68,6 @@ func insertUser(ctx context.Context, q querier, u identity.NewUser) error {
 	return err
 }
 
-// MarkSignedIn implements identity.Store.
 func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
 	return exec(ctx, db.pool, `
 		UPDATE users

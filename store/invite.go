@@ -15,7 +15,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// BeginInvite implements org.Store.
 func (db *DB) BeginInvite(ctx context.Context, call org.InviteCall) (org.BeginInviteResult, error) {
 	var result org.BeginInviteResult
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -228,7 +227,6 @@ func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.InviteCall
 		addresses(call))
 }
 
-// FinishInvite implements org.Store.
 func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error {
 	gone := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -278,25 +276,21 @@ func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.Invite
 	})
 }
 
-// EndInvite implements org.Store.
 func (db *DB) EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []org.Invitation) error {
 	return exec(ctx, db.pool, `
 		UPDATE invite_requests SET results = $3 WHERE organization_id = $1 AND request_id = $2`,
 		organizationID, requestID, results)
 }
 
-// DeleteExpiredInvites implements org.Store.
 func (db *DB) DeleteExpiredInvites(ctx context.Context, age time.Duration) error {
 	return exec(ctx, db.pool, `DELETE FROM invite_requests WHERE created_at < now() - $1::interval`, age)
 }
 
-// FailResend implements org.Store.
 func (db *DB) FailResend(ctx context.Context, m org.Member, by org.AuditActor) error {
 	failed := org.Change{Field: "result", After: string(org.InviteFailed)}
 	return audit(ctx, db.pool, memberEvent(by, org.ActionResend, m, failed))
 }
 
-// MarkInvited implements org.Store.
 func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) error {
 	gone := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {

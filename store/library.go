@@ -69,7 +69,6 @@ const selectMade = `
 	) r ON true
 	WHERE ` + mayEdit
 
-// FindCustomSkill implements skill.LibraryStore.
 func (db *DB) FindCustomSkill(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) { return findMade(ctx, tx, m, id) })
 }
@@ -125,7 +124,6 @@ func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([
 	return orEmpty(list), err
 }
 
-// ListCustomSkills implements skill.LibraryStore.
 func (db *DB) ListCustomSkills(
 	ctx context.Context, m skill.Editor, shelf skill.Shelf, archived bool, offset, limit int,
 ) ([]skill.CustomSkill, int, error) {
@@ -144,7 +142,6 @@ func lockForEditor(ctx context.Context, tx pgx.Tx, m skill.Editor) error {
 	return lockOrganization(ctx, tx, m.OrganizationID)
 }
 
-// SetArchived implements skill.LibraryStore.
 func (db *DB) SetArchived(
 	ctx context.Context, m skill.Editor, id uuid.UUID, archived bool,
 ) (custom skill.CustomSkill, err error) {
@@ -189,7 +186,6 @@ func auditMade(
 	})
 }
 
-// ListVersions implements skill.LibraryStore.
 func (db *DB) ListVersions(
 	ctx context.Context, m skill.Editor, id uuid.UUID, offset, limit int,
 ) ([]skill.Version, int, error) {

@@ -44,7 +44,6 @@ func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UU
 	})
 }
 
-// WithdrawRequest implements skill.LibraryStore.
 func (db *DB) WithdrawRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) {
 		custom, err := findMade(ctx, tx, m, id)
@@ -79,7 +78,6 @@ const selectRequest = `
 	JOIN users u ON u.id = r.user_id
 	WHERE r.organization_id = $1`
 
-// ListRequests implements skill.LibraryStore.
 func (db *DB) ListRequests(ctx context.Context, m skill.Editor, offset, limit int) ([]skill.Request, int, error) {
 	rows, total, err := queryPage[requestRecord](ctx, db,
 		`SELECT count(*) FROM skill_requests WHERE organization_id = $1 AND state = 'pending'`,
@@ -88,7 +86,6 @@ func (db *DB) ListRequests(ctx context.Context, m skill.Editor, offset, limit in
 	return convert(rows, requestRecord.request), total, err
 }
 
-// FindRequest implements skill.LibraryStore.
 func (db *DB) FindRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Request, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (skill.Request, error) {
 		r, err := findRequest(ctx, tx, m, id)
@@ -115,7 +112,6 @@ func findRequest(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (
 	return r, err
 }
 
-// DecideRequest implements skill.LibraryStore.
 func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d skill.Decision) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForEditor(ctx, tx, m); err != nil {
@@ -187,7 +183,6 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord) er
 	return saveMade(ctx, tx, m, s)
 }
 
-// HideSkill implements skill.LibraryStore.
 func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidden bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForEditor(ctx, tx, m); err != nil {
@@ -213,7 +208,6 @@ func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidde
 	})
 }
 
-// ListHidden implements skill.LibraryStore.
 func (db *DB) ListHidden(ctx context.Context, m skill.Editor) ([]skill.Skill, error) {
 	return queryRows[skill.Skill](ctx, db.pool, `
 		SELECT `+skillColumns+`

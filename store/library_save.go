@@ -25,7 +25,6 @@ type savedSkill struct {
 	skill.Input
 }
 
-// SaveSkill implements skill.LibraryStore.
 func (db *DB) SaveSkill(ctx context.Context, m skill.Editor, id uuid.UUID, s skill.Input) (skill.CustomSkill, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) {
 		if err := lockForEditor(ctx, tx, m); err != nil {
@@ -221,7 +220,6 @@ func checkMadeName(
 	return err
 }
 
-// SaveDraft implements skill.LibraryStore.
 func (db *DB) SaveDraft(
 	ctx context.Context, m skill.Editor, slot uuid.UUID, c skill.Content, slots int,
 ) (uuid.UUID, error) {

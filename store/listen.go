@@ -117,7 +117,6 @@ const (
 	sourceChannel       = "tsumugi_source"       // No payload: a data source is waiting to be processed.
 )
 
-// WatchNotifications implements org.Store.
 func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
 	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }

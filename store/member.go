@@ -62,13 +62,11 @@ const hasPassword = `
 	     WHERE p.email = u.email AND p.sub::text = u.subject AND p.status <> 'EXTERNAL_PROVIDER'),
 	    u.invited_at IS NULL OR u.last_signed_in_at >= u.invited_at, false))`
 
-// ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
 	return queryPage[org.Member](ctx, db, `SELECT count(*) FROM users u`+whereMembers, pageOfMembers,
 		memberArgs(organizationID, q), q.Offset, q.Limit)
 }
 
-// EachMember implements org.Store.
 func (db *DB) EachMember(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery, do func(org.Member)) error {
 	return eachRow(ctx, db.pool, do, pageOfMembers, append(memberArgs(organizationID, q), q.Offset, q.Limit)...)
 }
@@ -82,7 +80,6 @@ func memberArgs(organizationID uuid.UUID, q org.MemberQuery) []any {
 	return []any{organizationID, normalizeSearch(q.Search), q.Role, q.State, q.GroupID}
 }
 
-// FindMemberByEmail implements org.Store.
 func (db *DB) FindMemberByEmail(ctx context.Context, email string) (org.Member, error) {
 	return findRow[org.Member](ctx, db.pool, org.ErrNoMember, selectMember+` WHERE u.email = $1`, email)
 }
@@ -92,7 +89,6 @@ func findMember(ctx context.Context, q querier, organizationID, id uuid.UUID) (o
 		organizationID, id)
 }
 
-// ChangeMember implements org.Store.
 func (db *DB) ChangeMember(
 	ctx context.Context, organizationID, userID uuid.UUID, by org.AuditActor,
 	decide func(org.MemberContext) (org.MemberChange, error),
@@ -223,7 +219,6 @@ func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.U
 		ON CONFLICT (thread_id, message_id) DO UPDATE SET user_id = excluded.user_id`, organizationID, userID)
 }
 
-// PreviewRemoval implements org.Store.
 func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (org.RemovalPreview, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (org.RemovalPreview, error) {
 		preview, err := findRow[org.RemovalPreview](ctx, tx, org.ErrNoMember, `
@@ -322,7 +317,6 @@ func normalizeSearch(text string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text)))
 }
 
-// ClaimAccountChanges implements org.Store.
 func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration,
 	limit int,
 ) ([]org.AccountChange, error) {
@@ -363,7 +357,6 @@ func setMembers(ctx context.Context, tx pgx.Tx, changes []org.AccountChange) err
 	return err
 }
 
-// FinishAccountChange implements org.Store.
 func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (more bool, err error) {
 	err = db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND version = $2`, c.UserID, c.Version)
@@ -373,7 +366,6 @@ func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (mor
 	return more, err
 }
 
-// DeferAccountChange implements org.Store.
 func (db *DB) DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
 	return exec(ctx, db.pool, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID,
 		pause)

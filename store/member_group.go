@@ -28,7 +28,6 @@ const selectGroup = `
 // searchGroups selects the groups whose name contains $2.
 const searchGroups = ` AND ($2 = '' OR position($2 IN lower(normalize(g.name, NFKC))) > 0)`
 
-// ListGroups implements org.Store.
 func (db *DB) ListGroups(ctx context.Context, organizationID uuid.UUID, search string, offset, limit int) (
 	[]org.Group, int, error,
 ) {
@@ -38,7 +37,6 @@ func (db *DB) ListGroups(ctx context.Context, organizationID uuid.UUID, search s
 		[]any{organizationID, normalizeSearch(search)}, offset, limit)
 }
 
-// FindGroup implements org.Store.
 func (db *DB) FindGroup(ctx context.Context, organizationID, id uuid.UUID) (org.Group, error) {
 	return findGroup(ctx, db.pool, organizationID, id)
 }
@@ -47,7 +45,6 @@ func findGroup(ctx context.Context, q querier, organizationID, id uuid.UUID) (or
 	return findRow[org.Group](ctx, q, org.ErrNoGroup, selectGroup+` AND g.id = $2`, organizationID, id)
 }
 
-// AddGroup implements org.Store.
 func (db *DB) AddGroup(ctx context.Context, actor identity.Actor, call org.GroupCall,
 	check func(*org.Member) error,
 ) (org.Group, error) {
@@ -92,7 +89,6 @@ func checkGroups(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error
 	return err
 }
 
-// EditGroup implements org.Store.
 func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*org.Group) error,
 	check func(*org.Member) error,
 ) (org.Group, error) {
@@ -125,7 +121,6 @@ func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID,
 	})
 }
 
-// DeleteGroup implements org.Store.
 func (db *DB) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, check func(*org.Member) error) error {
 	_, err := changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
 		g, err := findGroup(ctx, tx, actor.OrganizationID, id)
@@ -156,7 +151,6 @@ func removeGroup(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, by or
 	})
 }
 
-// ChangeGroupMembers implements org.Store.
 func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id uuid.UUID, members org.GroupMembers,
 	check func(*org.Member) error,
 ) (group org.Group, unknown []string, err error) {

@@ -152,7 +152,6 @@ func idSet(ids []uuid.UUID, err error) (map[uuid.UUID]bool, error) {
 	return set, err
 }
 
-// ListMessages implements chat.Store.
 func (db *DB) ListMessages(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]chat.Message, error) {
@@ -172,7 +171,6 @@ func (db *DB) ListMessages(
 	return readableMessages(ctx, db.pool, owner, rows)
 }
 
-// ListAllMessages implements chat.Store.
 func (db *DB) ListAllMessages(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, limit int,
 ) ([]chat.Message, error) {
@@ -221,7 +219,6 @@ func newestAfter(ctx context.Context, q querier, owner identity.Owner, threadID,
 		SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1`, owner.OrganizationID, owner.UserID, threadID, id)
 }
 
-// LastAnswer implements chat.Store.
 func (db *DB) LastAnswer(ctx context.Context, owner identity.Owner, threadID uuid.UUID) (*chat.Message, error) {
 	list, err := queryMessages(ctx, db.pool, owner, selectMessage, `
 		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.role = 'assistant'
@@ -236,7 +233,6 @@ func (db *DB) LastAnswer(ctx context.Context, owner identity.Owner, threadID uui
 	return &list[0], nil
 }
 
-// FindMessage implements chat.Store.
 func (db *DB) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
 	return findMessage(ctx, db.pool, owner, id)
 }
@@ -281,7 +277,6 @@ type requestRow struct {
 	RequestHash []byte
 }
 
-// LoadThreadState implements chat.Store.
 func (db *DB) LoadThreadState(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 	limit chat.HistoryLimit,
@@ -413,7 +408,6 @@ func oldestFirst(messages []chat.Message) []chat.Message {
 	return orNil(messages)
 }
 
-// History implements chat.Store.
 func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID,
 	limit chat.HistoryLimit,
 ) ([]chat.Message, error) {
@@ -425,7 +419,6 @@ func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf 
 	return oldestFirst(history), err
 }
 
-// Opening implements chat.Store.
 func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
 	opening, err := queryRows[chat.Message](ctx, db.pool, `
 		WITH RECURSIVE branch AS (

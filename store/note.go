@@ -18,7 +18,6 @@ const (
 	noteBatch = 100  // Removed at a time.
 )
 
-// FindNote implements ground.Notes.
 func (db *DB) FindNote(ctx context.Context, owner identity.Owner, key [32]byte) (note string, found bool, _ error) {
 	note, err := queryValue[string](ctx, db.pool, `
 		SELECT note
@@ -28,7 +27,6 @@ func (db *DB) FindNote(ctx context.Context, owner identity.Owner, key [32]byte) 
 	return note, err == nil, ifNoRows(err, nil)
 }
 
-// PutNote implements ground.Notes.
 func (db *DB) PutNote(ctx context.Context, owner identity.Owner, n ground.Note) (counted bool, _ error) {
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		if n.Text != "" {

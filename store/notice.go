@@ -27,7 +27,6 @@ const visibleNotifications = `
 		                WHERE u.id = $2 AND u.organization_id = $1
 		                  AND u.role IN ('organization-admin', 'organization-super-admin')))`
 
-// ListNotifications implements org.Store.
 func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
 	limit int,
 ) ([]org.Notification, error) {
@@ -77,7 +76,6 @@ func insertNotification(ctx context.Context, q querier, n org.Notification) erro
 	return err
 }
 
-// FindNotification implements org.Store.
 func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notification, error) {
 	return queryRow[org.Notification](ctx, db.pool, `
 		SELECT `+notificationColumns+`, false AS read
@@ -85,7 +83,6 @@ func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notificat
 		WHERE n.id = $1`, id)
 }
 
-// UpcomingNotifications implements org.Store.
 func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error) {
 	rows, err := queryRows[struct {
 		ID uuid.UUID
@@ -106,7 +103,6 @@ const managedNotices = `
 		(n.organization_id = $1 OR n.organization_id IS NULL) AND n.user_id IS NULL
 		AND (n.request_id IS NOT NULL OR n.published_at <= now())`
 
-// ListNotices implements org.Store.
 func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.Notification, int,
 	error,
 ) {
@@ -118,7 +114,6 @@ func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset,
 		OFFSET $2 LIMIT $3`, []any{organizationID}, offset, limit)
 }
 
-// FindNotice implements org.Store.
 func (db *DB) FindNotice(ctx context.Context, organizationID, id uuid.UUID) (org.Notification, error) {
 	return findNotice(ctx, db.pool, organizationID, `n.id = $2`, id)
 }
@@ -133,7 +128,6 @@ func findNotice(ctx context.Context, q querier, organizationID uuid.UUID, condit
 		WHERE `+managedNotices+` AND `+condition, organizationID, arg)
 }
 
-// AddNotice implements org.Store.
 func (db *DB) AddNotice(ctx context.Context, actor identity.Actor, call org.NoticeCall,
 	check func(*org.Member, bool) error,
 ) (added org.Notification, err error) {
@@ -184,7 +178,6 @@ func insertNotice(ctx context.Context, tx pgx.Tx, actor identity.Actor, call org
 	}))
 }
 
-// ChangeNotice implements org.Store.
 func (db *DB) ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
 	decide func(*org.Member, org.Notification) (org.NoticeChange, error),
 ) (notice org.Notification, err error) {

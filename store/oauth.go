@@ -31,7 +31,6 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (oauth.StoredToken, 
 		WHERE t.hash = $1`, hash)
 }
 
-// AddGrant implements oauth.Store.
 func (db *DB) AddGrant(ctx context.Context, g oauth.Grant) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockSession(ctx, tx, g.Session); err != nil {
@@ -70,13 +69,11 @@ const selectGrant = `
 	       user_id, auth_type, answered_at, denied, created_at, expires_at, polled_at, poll_interval, used_at
 	FROM connection_grants `
 
-// GrantByUserCode implements oauth.Store.
 func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (oauth.Grant, error) {
 	return findRow[oauth.Grant](ctx, db.pool, oauth.ErrNoDevice, selectGrant+`
 		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`, userCodeHash)
 }
 
-// AnswerGrant implements oauth.Store.
 func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockSession(ctx, tx, actor.Session); err != nil {
@@ -90,7 +87,6 @@ func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHas
 	})
 }
 
-// RedeemGrant implements oauth.Store.
 func (db *DB) RedeemGrant(
 	ctx context.Context, hash []byte, origin oauth.Origin,
 	redeem func(*oauth.Grant) (*oauth.NewConnection, error),
@@ -157,7 +153,6 @@ func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, toke
 	})
 }
 
-// RotateTokens implements oauth.Store.
 func (db *DB) RotateTokens(ctx context.Context, r oauth.Rotation) error {
 	var refused error
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -271,7 +266,6 @@ func auditConnections(
 	return nil
 }
 
-// EndByToken implements oauth.Store.
 func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte, origin oauth.Origin) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := endConnections(ctx, tx, `
@@ -336,13 +330,11 @@ var selectConnections = `
 	SELECT s.id, s.user_id, u.name AS user_name, u.email AS user_email, s.client_id, s.name, s.scopes,
 	       s.began_at AS created_at, s.used_at, s.expires_at, s.user_agent, s.address` + fromConnections
 
-// ListConnections implements oauth.Store.
 func (db *DB) ListConnections(ctx context.Context, actor identity.Actor) ([]oauth.Connection, error) {
 	return queryRows[oauth.Connection](ctx, db.pool,
 		selectConnections+` AND s.user_id = $2 ORDER BY s.used_at DESC, s.id DESC`, actor.OrganizationID, actor.ID)
 }
 
-// ListAllConnections implements oauth.Store.
 func (db *DB) ListAllConnections(
 	ctx context.Context, organizationID uuid.UUID, offset, limit int,
 ) ([]oauth.Connection, int, error) {
@@ -350,7 +342,6 @@ func (db *DB) ListAllConnections(
 		selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, []any{organizationID}, offset, limit)
 }
 
-// EndConnection implements oauth.Store.
 func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if all {
@@ -370,12 +361,10 @@ func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.U
 	})
 }
 
-// PersonalTokens implements oauth.Store.
 func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (bool, error) {
 	return queryValue[bool](ctx, db.pool, `SELECT personal_tokens FROM organizations WHERE id = $1`, organizationID)
 }
 
-// SetPersonalTokens implements oauth.Store.
 func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForRole(ctx, tx, actor.OrganizationID, actor.ID, identity.Role.IsAdmin); err != nil {

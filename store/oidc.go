@@ -21,7 +21,6 @@ var _ oidc.Store = (*DB)(nil)
 
 func oidcSecretOwner(organizationID string) string { return "oidc_configs " + organizationID }
 
-// OIDCSettings implements oidc.Store.
 func (db *DB) OIDCSettings(ctx context.Context, organizationID uuid.UUID) (oidc.Settings, error) {
 	return db.oidcSettings(ctx, db.pool, organizationID)
 }
@@ -46,7 +45,6 @@ func (db *DB) oidcSettings(ctx context.Context, q querier, organizationID uuid.U
 	return settings, err
 }
 
-// ChangeOIDCSettings implements oidc.Store.
 func (db *DB) ChangeOIDCSettings(
 	ctx context.Context, actor identity.Actor, action oidc.Action, change func(*oidc.Settings, int) error,
 ) error {

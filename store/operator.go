@@ -92,7 +92,6 @@ type AuditedPool struct {
 	By org.AuditActor
 }
 
-// RotatePoolKey implements pool.Store.
 func (o AuditedPool) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
 	return o.tx(ctx, func(tx pgx.Tx) error {
 		if err := o.rotatePoolKey(ctx, tx, next, retireAt); err != nil {

@@ -98,7 +98,6 @@ const monthsLimit = `
 	        (SELECT o.member_tokens FROM organizations o WHERE o.id = u.organization_id))
 	END`
 
-// MemberBalance implements org.BudgetStore.
 func (db *DB) MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (org.Balance, error) {
 	return findRow[org.Balance](ctx, db.pool, org.ErrNoMember, `
 		SELECT false AS over, l.tokens IS NULL AS unlimited, coalesce(l.tokens, 0) AS "limit", `+tokensUsed+` AS used,
@@ -110,7 +109,6 @@ func (db *DB) MemberBalance(ctx context.Context, organizationID, userID uuid.UUI
 		WHERE u.organization_id = $1 AND u.id = $2`, organizationID, userID)
 }
 
-// PublishMemberNotice implements org.BudgetStore.
 func (db *DB) PublishMemberNotice(ctx context.Context, percent int, notice org.Notification) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -126,7 +124,6 @@ func (db *DB) PublishMemberNotice(ctx context.Context, percent int, notice org.N
 	})
 }
 
-// MemberTokens implements org.Store.
 func (db *DB) MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error) {
 	return memberTokens(ctx, db.pool, organizationID)
 }
@@ -136,7 +133,6 @@ func memberTokens(ctx context.Context, q querier, organizationID uuid.UUID) (*in
 		organizationID)
 }
 
-// SetMemberTokens implements org.Store.
 func (db *DB) SetMemberTokens(
 	ctx context.Context, actor identity.Actor, tokens *int64, check func(*org.Member) error,
 ) error {
@@ -188,7 +184,6 @@ func (r guidanceRow) guidance() org.Guidance {
 	}
 }
 
-// Guidance implements org.Store and chat.Store.
 func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
 	row, err := findRow[guidanceRow](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT `+guidanceColumns+`
@@ -198,7 +193,6 @@ func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (o
 	return row.guidance(), err
 }
 
-// SetAbout implements org.Store.
 func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about org.About) error {
 	return exec(ctx, db.pool, `
 		INSERT INTO profiles (organization_id, user_id, name, department, tone, signature)
@@ -210,7 +204,6 @@ func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, ab
 		organizationID, userID, about.Name, about.Department, about.Tone, about.Signature)
 }
 
-// SetInstructions implements org.Store.
 func (db *DB) SetInstructions(
 	ctx context.Context, actor identity.Actor, text string, check func(*org.Member) error,
 ) error {
@@ -224,13 +217,11 @@ func (db *DB) SetInstructions(
 	})
 }
 
-// DictationService implements org.Store.
 func (db *DB) DictationService(ctx context.Context, organizationID uuid.UUID) (bool, error) {
 	return findValue[bool](ctx, db.pool, org.ErrNoOrganization, `SELECT dictation_service FROM organizations WHERE id = $1`,
 		organizationID)
 }
 
-// SetDictationService implements org.Store.
 func (db *DB) SetDictationService(
 	ctx context.Context, actor identity.Actor, allowed bool, check func(*org.Member) error,
 ) error {
@@ -249,18 +240,15 @@ func (db *DB) SetDictationService(
 	})
 }
 
-// ModelSettings implements chat.ModelStore.
 func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat.ModelSettings, error) {
 	return modelSettings(ctx, db.pool, organizationID)
 }
 
-// MemberModelSettings implements chat.ModelStore.
 func (db *DB) MemberModelSettings(ctx context.Context, owner identity.Owner) (chat.ModelSettings, error) {
 	return findValue[chat.ModelSettings](ctx, db.pool, org.ErrNoOrganization,
 		`SELECT `+modelsOfMember+` FROM organizations o WHERE id = $1`, owner.OrganizationID, owner.UserID)
 }
 
-// GroupNames implements chat.ModelStore.
 func (db *DB) GroupNames(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error) {
 	return findValue[map[uuid.UUID]string](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT coalesce(jsonb_object_agg(id, name), '{}') FROM member_groups WHERE organization_id = $1`, organizationID)
@@ -271,7 +259,6 @@ func modelSettings(ctx context.Context, q querier, organizationID uuid.UUID) (ch
 		organizationID)
 }
 
-// SetModelSettings implements chat.ModelStore.
 func (db *DB) SetModelSettings(
 	ctx context.Context, actor identity.Actor, settings chat.ModelSettings,
 	check func(*org.Member, chat.ModelSettings) ([]org.Change, error),

@@ -27,7 +27,6 @@ const picturesOf = `
 	 JOIN pictures p ON p.organization_id = mp.organization_id AND p.id = mp.picture_id
 	 WHERE mp.message_id = m.id)`
 
-// CreatePicture implements picture.Store.
 func (db *DB) CreatePicture(ctx context.Context, owner identity.Owner, session uuid.UUID, requestID *uuid.UUID,
 	p picture.Picture, limit int64,
 ) (stored picture.Picture, created bool, _ error) {
@@ -61,7 +60,6 @@ func (db *DB) CreatePicture(ctx context.Context, owner identity.Owner, session u
 	return stored, created, err
 }
 
-// FindPictures implements picture.Store.
 func (db *DB) FindPictures(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
 	list, err := queryRows[picture.Picture](ctx, db.pool, `
 		SELECT `+pictureColumns+`
@@ -75,7 +73,6 @@ func (db *DB) FindPictures(ctx context.Context, owner identity.Owner, ids []uuid
 	return list, err
 }
 
-// FindReadablePicture implements picture.Store.
 func (db *DB) FindReadablePicture(ctx context.Context, reader identity.Owner, id uuid.UUID) (picture.Picture, error) {
 	return findRow[picture.Picture](ctx, db.pool, picture.ErrNoPicture, `
 		SELECT `+pictureColumns+`, p.user_id <> $2 AS shared

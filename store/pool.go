@@ -27,7 +27,6 @@ const (
 	poolGrantColumns = `g.id, g.token_hash, g.sub, g.client_id, g.event_id, g.auth_time, g.expires_at, g.revoked_at`
 )
 
-// PoolKeys implements pool.Store.
 func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 	keys, err := queryRows[pool.Key](ctx, db.pool,
 		`SELECT id, private_key, created_at, active_from, retire_at FROM pool_keys ORDER BY active_from, id`)
@@ -39,7 +38,6 @@ func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 	return keys, err
 }
 
-// AddFirstPoolKey implements pool.Store.
 func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 	kept, err := db.sealSecret(key.PrivateKey, poolKeyOwner(key.ID))
 	if err != nil {
@@ -57,7 +55,6 @@ func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 	})
 }
 
-// RotatePoolKey implements pool.Store.
 func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error { return db.rotatePoolKey(ctx, tx, next, retireAt) })
 }
@@ -78,7 +75,6 @@ func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retir
 	})
 }
 
-// CreatePoolUser implements pool.Store.
 func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
 	err := exec(ctx, db.pool, `
 		INSERT INTO pool_users (sub, email, email_verified, name, groups, status, enabled,
@@ -101,18 +97,15 @@ func poolEmailError(err error) error {
 	return err
 }
 
-// PoolUserBySub implements pool.Store.
 func (db *DB) PoolUserBySub(ctx context.Context, sub uuid.UUID) (pool.User, error) {
 	return queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.sub = $1`, sub)
 }
 
-// PoolUserByEmail implements pool.Store.
 func (db *DB) PoolUserByEmail(ctx context.Context, email string) (pool.User, error) {
 	return queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`,
 		email)
 }
 
-// SetPoolPassword implements pool.Store.
 func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.Password, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := execRow(ctx, tx, pgx.ErrNoRows, `
@@ -126,7 +119,6 @@ func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.
 	})
 }
 
-// ChangePoolPassword implements pool.Store.
 func (db *DB) ChangePoolPassword(
 	ctx context.Context, sub uuid.UUID, version int64, password pool.Password, keep uuid.UUID, event pool.Event,
 ) error {
@@ -145,13 +137,11 @@ func (db *DB) ChangePoolPassword(
 	})
 }
 
-// RehashPoolPassword implements pool.Store.
 func (db *DB) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error {
 	return exec(ctx, db.pool, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub,
 		old, hash)
 }
 
-// SetPoolUserEnabled implements pool.Store.
 func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		err := execRow(ctx, tx, pgx.ErrNoRows, `
@@ -164,7 +154,6 @@ func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled boo
 	})
 }
 
-// DeletePoolUser implements pool.Store.
 func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error { // Retries a deadlock with a completing challenge.
 		return execRow(ctx, tx, pgx.ErrNoRows, `DELETE FROM pool_users WHERE sub = $1`, sub)
@@ -189,7 +178,6 @@ func (a poolAttempts) domain() pool.Attempts {
 	return attempts
 }
 
-// PoolAttempts implements pool.Store.
 func (db *DB) PoolAttempts(ctx context.Context, keys ...[]byte) ([]pool.Attempts, error) {
 	rows, err := queryRows[poolAttempts](ctx, db.pool, `
 		SELECT coalesce(a.failures, 0) AS failures, a.locked_until, a.forgotten_at
@@ -199,7 +187,6 @@ func (db *DB) PoolAttempts(ctx context.Context, keys ...[]byte) ([]pool.Attempts
 	return convert(rows, poolAttempts.domain), err
 }
 
-// UpdatePoolAttempts implements pool.Store.
 func (db *DB) UpdatePoolAttempts(
 	ctx context.Context, keys [][]byte, at time.Time, update func([]pool.Attempts) []pool.Attempts,
 ) error {
@@ -246,7 +233,6 @@ func updatePoolAttempts(
 	})
 }
 
-// CreateChallenge implements pool.Store.
 func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if challenge.Sub != uuid.Nil {
@@ -265,14 +251,12 @@ func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at 
 	})
 }
 
-// ChallengeByHash implements pool.Store.
 func (db *DB) ChallengeByHash(ctx context.Context, hash []byte) (pool.Challenge, error) {
 	return queryRow[pool.Challenge](ctx, db.pool, `
 		SELECT hash, name, coalesce(sub, $2) AS sub, client_id, version, expires_at, used_at FROM pool_challenges
 		WHERE hash = $1`, hash, uuid.Nil)
 }
 
-// CompleteChallenge implements pool.Store.
 func (db *DB) CompleteChallenge(
 	ctx context.Context, hash []byte, password pool.Password, name string, event pool.Event,
 ) (user pool.User, err error) {
@@ -299,7 +283,6 @@ func (db *DB) CompleteChallenge(
 	return user, err
 }
 
-// CreateGrant implements pool.Store.
 func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (newDevice bool,
 	err error,
 ) {
@@ -355,17 +338,14 @@ func poolGrantUser(ctx context.Context, q querier, where string, arg any) (pool.
 		FROM pool_grants g JOIN pool_users u USING (sub) WHERE `+where, arg)
 }
 
-// GrantByToken implements pool.Store.
 func (db *DB) GrantByToken(ctx context.Context, tokenHash []byte) (pool.GrantUser, error) {
 	return poolGrantUser(ctx, db.pool, `g.token_hash = $1`, tokenHash)
 }
 
-// GrantByID implements pool.Store.
 func (db *DB) GrantByID(ctx context.Context, id uuid.UUID) (pool.GrantUser, error) {
 	return poolGrantUser(ctx, db.pool, `g.id = $1`, id)
 }
 
-// RevokeGrant implements pool.Store.
 func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		sub, err := queryValue[uuid.UUID](ctx, tx, `
@@ -378,7 +358,6 @@ func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, event pool.Event) e
 	})
 }
 
-// RevokeGrants implements pool.Store.
 func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := revokePoolGrants(ctx, tx, sub, uuid.Nil, event.At); err != nil {
@@ -408,7 +387,6 @@ func endEarlierSessions(ctx context.Context, tx pgx.Tx, subject string, at time.
 	return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
 }
 
-// UpdatePoolUser implements pool.Store.
 func (db *DB) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change pool.UserChange, at time.Time) error {
 	return poolEmailError(execRow(ctx, db.pool, pgx.ErrNoRows, `
 		UPDATE pool_users SET email = coalesce($2, email), email_verified = coalesce($3, email_verified),
@@ -418,7 +396,6 @@ func (db *DB) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change pool.Use
 		sub, change.Email, change.EmailVerified, change.Name, at))
 }
 
-// SavePoolCode implements pool.Store.
 func (db *DB) SavePoolCode(
 	ctx context.Context, code pool.Code, countKey []byte, at time.Time,
 	count func(pool.Attempts) (pool.Attempts, error),
@@ -446,21 +423,18 @@ func (db *DB) SavePoolCode(
 	})
 }
 
-// PoolCode implements pool.Store.
 func (db *DB) PoolCode(ctx context.Context, key []byte, at time.Time) (pool.Code, error) {
 	return queryRow[pool.Code](ctx, db.pool, `
 		SELECT key, sub, version, code_hash AS hash, tries, expires_at FROM pool_codes
 		    WHERE key = $1 AND expires_at > $2`, key, at)
 }
 
-// TryPoolCode implements pool.Store.
 func (db *DB) TryPoolCode(ctx context.Context, code pool.Code, at time.Time) (pool.Code, error) {
 	return queryRow[pool.Code](ctx, db.pool, `
 		UPDATE pool_codes SET tries = least(tries + 1, 1000) WHERE key = $1 AND code_hash = $2 AND expires_at > $3
 		RETURNING key, sub, version, code_hash AS hash, tries, expires_at`, code.Key, code.Hash, at)
 }
 
-// UsePoolCode implements pool.Store.
 func (db *DB) UsePoolCode(ctx context.Context, code pool.Code, password pool.Password, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := execRow(ctx, tx, errPoolUserChanged,

@@ -30,7 +30,6 @@ const addToTally = `
 	    request_id = excluded.request_id,
 	    address = CASE WHEN audit_events.address = excluded.address THEN excluded.address END`
 
-// RecordPoolEvent implements pool.Store.
 func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
 	return auditSignIn(ctx, db.pool, event)
 }
@@ -95,7 +94,6 @@ func storableAddress(address netip.Addr) *netip.Addr {
 	return &plain
 }
 
-// RecordRefusal implements sso.Store.
 func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 	network := pool.Origin{Address: r.Origin.Address}.Network()
 	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
@@ -114,7 +112,6 @@ func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 		r.OrganizationID)
 }
 
-// RecordRefusedAddress implements identity.Store.
 func (db *DB) RecordRefusedAddress(ctx context.Context, actor identity.Actor) error {
 	now := time.Now()
 	return exec(ctx, db.pool, `
@@ -126,7 +123,6 @@ func (db *DB) RecordRefusedAddress(ctx context.Context, actor identity.Actor) er
 		tallyOf(string(org.ActionAddressRefused), actor.ID.String(), pool.Origin{Address: actor.Address}.Network(), now))
 }
 
-// KnowsDevice implements pool.Store.
 func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (bool, error) {
 	return queryValue[bool](ctx, db.pool, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub,
 		device)

@@ -18,7 +18,6 @@ const factorRequired = `
 
 var errNoFactor = fault.Errorf(fault.Conflict, "認証アプリが登録されていません。")
 
-// PoolFactor implements pool.Store.
 func (db *DB) PoolFactor(ctx context.Context, sub uuid.UUID) (pool.Factor, error) {
 	factor, err := queryRow[pool.Factor](ctx, db.pool, `
 		SELECT coalesce(t.secret, '') AS secret, coalesce(t.pending, '') AS pending, coalesce(t.enabled, false) AS enabled,
@@ -39,7 +38,6 @@ func (db *DB) PoolFactor(ctx context.Context, sub uuid.UUID) (pool.Factor, error
 	return factor, err
 }
 
-// SetPendingTOTP implements pool.Store.
 func (db *DB) SetPendingTOTP(ctx context.Context, sub uuid.UUID, secret string) error {
 	sealed, err := db.sealSecret(secret, poolTOTPOwner(sub.String()))
 	if err != nil {
@@ -54,7 +52,6 @@ func (db *DB) SetPendingTOTP(ctx context.Context, sub uuid.UUID, secret string) 
 	return err
 }
 
-// VerifyTOTP implements pool.Store.
 func (db *DB) VerifyTOTP(
 	ctx context.Context, user pool.User, secret string, step int64, enable bool, event pool.Event,
 ) (pool.User, error) {
@@ -83,7 +80,6 @@ func (db *DB) VerifyTOTP(
 	})
 }
 
-// EnableTOTP implements pool.Store.
 func (db *DB) EnableTOTP(ctx context.Context, sub uuid.UUID, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := endPoolChallenges(ctx, tx, sub, event.At); err != nil {
@@ -102,7 +98,6 @@ func endPoolChallenges(ctx context.Context, tx pgx.Tx, sub uuid.UUID, at time.Ti
 	return exec(ctx, tx, `UPDATE pool_users SET version = version + 1, updated_at = $2 WHERE sub = $1`, sub, at)
 }
 
-// RemoveFactor implements pool.Store.
 func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, event pool.Event) (bool, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		if err := endPoolChallenges(ctx, tx, sub, event.At); err != nil {
@@ -133,7 +128,6 @@ func hasFactor(row string) string {
 	    OR EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = ` + row + `.sub))`
 }
 
-// SetRecoveryCodes implements pool.Store.
 func (db *DB) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock serializes concurrent calls, so that the codes of only one of them remain.
@@ -151,13 +145,11 @@ func (db *DB) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]by
 	})
 }
 
-// HasRecoveryCode implements pool.Store.
 func (db *DB) HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash []byte) (bool, error) {
 	return queryValue[bool](ctx, db.pool,
 		`SELECT EXISTS (SELECT FROM pool_recovery_codes WHERE sub = $1 AND hash = $2)`, sub, hash)
 }
 
-// UseFactor implements pool.Store.
 func (db *DB) UseFactor(ctx context.Context, challenge []byte, proof pool.FactorProof, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		sub, err := usePoolChallenge(ctx, tx, challenge, at)

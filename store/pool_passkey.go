@@ -19,18 +19,15 @@ var (
 	errLastFactor   = fault.Errorf(fault.Conflict, "二段階認証が必要なため、最後のパスキーは削除できません。")
 )
 
-// Passkeys implements pool.Store.
 func (db *DB) Passkeys(ctx context.Context, sub uuid.UUID) ([]pool.Passkey, error) {
 	return queryRows[pool.Passkey](ctx, db.pool,
 		`SELECT `+webAuthnColumns+` FROM pool_passkeys WHERE sub = $1 ORDER BY created_at, id`, sub)
 }
 
-// PasskeyByID implements pool.Store.
 func (db *DB) PasskeyByID(ctx context.Context, id []byte) (pool.Passkey, error) {
 	return queryRow[pool.Passkey](ctx, db.pool, `SELECT `+webAuthnColumns+` FROM pool_passkeys WHERE id = $1`, id)
 }
 
-// AddPasskey implements pool.Store.
 func (db *DB) AddPasskey(
 	ctx context.Context, challenge []byte, user pool.User, passkey pool.Passkey, event pool.Event,
 ) (pool.User, error) {
@@ -62,7 +59,6 @@ func (db *DB) AddPasskey(
 	})
 }
 
-// UsePasskey implements pool.Store.
 func (db *DB) UsePasskey(ctx context.Context, challenge []byte, passkey pool.Passkey, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := usePoolChallenge(ctx, tx, challenge, at); err != nil {
@@ -75,13 +71,11 @@ func (db *DB) UsePasskey(ctx context.Context, challenge []byte, passkey pool.Pas
 	})
 }
 
-// RenamePasskey implements pool.Store.
 func (db *DB) RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error {
 	return execRow(ctx, db.pool, errNoPasskey, `UPDATE pool_passkeys SET name = $3 WHERE sub = $1 AND id = $2`, sub, id,
 		name)
 }
 
-// RemovePasskey implements pool.Store.
 func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock serializes concurrent calls, so that they do not remove all passkeys together.
@@ -111,7 +105,6 @@ func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event
 
 const trusted = `sub = $1 AND trusted_version = $2 AND trusted_at > $3`
 
-// TrustedSince implements pool.Store.
 func (db *DB) TrustedSince(
 	ctx context.Context, user pool.User, device []byte, after time.Time,
 ) (*time.Time, error) {
@@ -119,21 +112,18 @@ func (db *DB) TrustedSince(
 		`SELECT max(trusted_at) FROM pool_devices WHERE `+trusted+` AND device = $4`, user.Sub, user.Version, after, device)
 }
 
-// TrustDevice implements pool.Store.
 func (db *DB) TrustDevice(ctx context.Context, user pool.User, device pool.TrustedDevice) error {
 	return exec(ctx, db.pool, `
 		UPDATE pool_devices SET trusted_at = $3, trusted_version = $4, agent = $5 WHERE sub = $1 AND device = $2`,
 		user.Sub, device.Key, device.TrustedAt, user.Version, storable(device.Agent))
 }
 
-// TrustedDevices implements pool.Store.
 func (db *DB) TrustedDevices(ctx context.Context, user pool.User, after time.Time) ([]pool.TrustedDevice, error) {
 	return queryRows[pool.TrustedDevice](ctx, db.pool, `
 		SELECT device AS key, agent, trusted_at, seen_at FROM pool_devices WHERE `+trusted+`
 		ORDER BY trusted_at DESC, device`, user.Sub, user.Version, after)
 }
 
-// DistrustDevice implements pool.Store.
 func (db *DB) DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error {
 	return execRow(ctx, db.pool, pgx.ErrNoRows, `
 		UPDATE pool_devices SET trusted_at = NULL, trusted_version = NULL, agent = ''

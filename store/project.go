@@ -57,7 +57,6 @@ const projectMatches = `($2 = '' OR position($2 IN lower(normalize(p.name, NFKC)
 	            WHEN 'archived' THEN p.deleted_at IS NULL AND p.archived_at IS NOT NULL
 	            ELSE p.deleted_at IS NULL AND p.archived_at IS NULL END`
 
-// ProjectRole implements project.Store.
 func (db *DB) ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUID) (project.Role, error) {
 	role, err := queryValue[*string](ctx, db.pool, `SELECT project_role($1, $2, $3)::text`, owner.OrganizationID,
 		owner.UserID, id)
@@ -95,7 +94,6 @@ func listProjects(order project.Order) string {
 	JOIN projects p ON p.id = a.project_id` + by
 }
 
-// ListProjects implements project.Store.
 func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search string, state project.State,
 	order project.Order, offset, limit int,
 ) ([]project.Project, int, error) {
@@ -103,7 +101,6 @@ func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search str
 		[]any{owner.OrganizationID, normalizeSearch(search), state, owner.UserID}, offset, limit)
 }
 
-// FindProject implements project.Store.
 func (db *DB) FindProject(ctx context.Context, owner identity.Owner, id uuid.UUID) (project.Project, error) {
 	p, err := findProject(ctx, db.pool, owner, id)
 	if err == nil && p.DeletedAt != nil {
@@ -122,7 +119,6 @@ func findProject(ctx context.Context, q querier, owner identity.Owner, id uuid.U
 		owner.OrganizationID, owner.UserID, id)
 }
 
-// CreateProject implements project.Store.
 func (db *DB) CreateProject(ctx context.Context, actor identity.Actor, call project.Call) (project.Project, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (p project.Project, _ error) {
 		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
@@ -204,7 +200,6 @@ func lockProject(ctx context.Context, tx pgx.Tx, actor identity.Actor, id uuid.U
 	return findProject(ctx, tx, actor.Owner(), id)
 }
 
-// ChangeProject implements project.Store.
 func (db *DB) ChangeProject(ctx context.Context, actor identity.Actor, id uuid.UUID,
 	change func(project.Project) (project.Project, error),
 ) (project.Project, error) {

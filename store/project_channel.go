@@ -13,7 +13,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// FindChannel implements project.Store.
 func (db *DB) FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (
 	*project.Binding, error,
 ) {
@@ -31,7 +30,6 @@ func (db *DB) FindChannel(ctx context.Context, owner identity.Owner, installatio
 	return nilIfNoRow(&project.Binding{ID: row.BindingID, Project: row.Project}, err)
 }
 
-// BindChannel implements project.Store.
 func (db *DB) BindChannel(ctx context.Context, actor identity.Actor, name string, c project.Channel,
 	check func(project.Project) error,
 ) (project.Project, error) {
@@ -107,7 +105,6 @@ func releaseChannel(ctx context.Context, tx pgx.Tx, c project.Channel, projectID
 	return false, exec(ctx, tx, `DELETE FROM project_channels WHERE id = $1`, rows[0].ID)
 }
 
-// UnbindChannel implements project.Store.
 func (db *DB) UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID,
 	check func(project.Project, *org.Member) error,
 ) error {
@@ -146,7 +143,6 @@ func (r channelRow) bound() project.Channel {
 	return r.Channel
 }
 
-// ListChannels implements project.Store.
 func (db *DB) ListChannels(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]project.Channel, error) {
 	if _, err := db.ProjectRole(ctx, owner, id); err != nil {
 		return nil, err

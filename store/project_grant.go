@@ -28,7 +28,6 @@ func (g grantRow) subject() project.Subject {
 
 func (g grantRow) grant() project.Grant { return project.Grant{Subject: g.subject(), Role: g.Role} }
 
-// ListGrants implements project.Store.
 func (db *DB) ListGrants(ctx context.Context, owner identity.Owner, id uuid.UUID) (project.Grants, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (project.Grants, error) {
 		version, err := findValue[int](ctx, tx, project.ErrNoProject, `
@@ -60,7 +59,6 @@ func listGrants(ctx context.Context, q querier, id uuid.UUID) ([]project.Grant, 
 	return convert(rows, grantRow.grant), err
 }
 
-// SetGrants implements project.Store.
 func (db *DB) SetGrants(ctx context.Context, actor identity.Actor, id uuid.UUID, grants []project.Grant,
 	check func(project.Project) error,
 ) (project.Grants, error) {
@@ -218,7 +216,6 @@ func grantChanges(before, after []project.Grant) []org.Change {
 	return changed(changes)
 }
 
-// LeaveProject implements project.Store.
 func (db *DB) LeaveProject(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		p, err := lockProject(ctx, tx, actor, id)
@@ -251,7 +248,6 @@ func (db *DB) LeaveProject(ctx context.Context, actor identity.Actor, id uuid.UU
 	})
 }
 
-// FindSubjects implements project.Store.
 func (db *DB) FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, without *uuid.UUID, offset,
 	limit int,
 ) ([]project.Subject, error) {

@@ -248,7 +248,6 @@ func noProject() error {
 // opensProject is the condition that the person $2 of the organization $1 has a role in the project $3.
 const opensProject = `project_role($1, $2, $3) IS NOT NULL`
 
-// FindProjectIndex implements datasource.Store.
 func (db *DB) FindProjectIndex(ctx context.Context, actor identity.Owner, projectID uuid.UUID, keys []int32) (
 	datasource.ProjectIndex, error,
 ) {
@@ -263,7 +262,6 @@ func (db *DB) FindProjectIndex(ctx context.Context, actor identity.Owner, projec
 		actor.OrganizationID, actor.UserID, projectID, keys, leastCount/2)
 }
 
-// FindCandidates implements datasource.Store.
 func (db *DB) FindCandidates(ctx context.Context, actor identity.Owner, projectID uuid.UUID,
 	query datasource.CandidateQuery,
 ) (sources []uuid.UUID, ordinals [][]int, having []int, _ error) {
@@ -313,7 +311,6 @@ const projectCandidatesSQL = `
 	FROM best
 	GROUP BY data_source_id`
 
-// FindProjectPassages implements datasource.Store.
 func (db *DB) FindProjectPassages(ctx context.Context, actor identity.Owner, projectID uuid.UUID, sources []uuid.UUID,
 	ordinals [][]int,
 ) ([]datasource.Passage, error) {
@@ -331,7 +328,6 @@ func (db *DB) FindProjectPassages(ctx context.Context, actor identity.Owner, pro
 		ORDER BY w.id, w.ordinal`, actor.OrganizationID, actor.UserID, projectID, ids, slices.Concat(ordinals...))
 }
 
-// FindPassageVectors implements datasource.Store.
 func (db *DB) FindPassageVectors(ctx context.Context, actor identity.Owner, projectID uuid.UUID, ids []uuid.UUID,
 	modelID int,
 ) (vectors index.Vectors, ok bool, _ error) {

@@ -21,7 +21,6 @@ const (
 	maxManagers  = 10 // Managers of a project in the list for administrators.
 )
 
-// ChangeLifecycle implements project.Store.
 func (db *DB) ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to project.State,
 	check func(project.Project, *org.Member) error,
 ) error {
@@ -149,7 +148,6 @@ func grantManager(ctx context.Context, tx pgx.Tx, organizationID, id, userID uui
 	return err
 }
 
-// NameManager implements project.Store.
 func (db *DB) NameManager(ctx context.Context, actor identity.Actor, id, userID uuid.UUID,
 	check func(*org.Member) error,
 ) error {
@@ -234,7 +232,6 @@ type managedRow struct {
 	ManagerList []project.Member
 }
 
-// ListManaged implements project.Store.
 func (db *DB) ListManaged(ctx context.Context, organizationID uuid.UUID, search string, state project.State, offset,
 	limit int,
 ) ([]project.Managed, int, error) {

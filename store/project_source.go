@@ -53,7 +53,6 @@ const selectProjectSources = `
 	LEFT JOIN users u ON u.id = k.added_by
 	WHERE k.project_id = $1`
 
-// ProjectSources implements project.Store.
 func (db *DB) ProjectSources(ctx context.Context, owner identity.Owner, id uuid.UUID, search string, offset, limit int) (
 	[]project.Source, int, error,
 ) {
@@ -69,7 +68,6 @@ func (db *DB) ProjectSources(ctx context.Context, owner identity.Owner, id uuid.
 	return convert(rows, projectSourceRow.source), total, err
 }
 
-// FindProjectSources implements datasource.Store.
 func (db *DB) FindProjectSources(ctx context.Context, actor identity.Owner, id uuid.UUID, limit int) (
 	[]datasource.Source, error,
 ) {
@@ -82,7 +80,6 @@ func (db *DB) FindProjectSources(ctx context.Context, actor identity.Owner, id u
 	return convert(rows, func(r projectSourceRow) datasource.Source { return r.Source }), err
 }
 
-// ShareSources implements project.Store.
 func (db *DB) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UUID, sourceIDs []uuid.UUID,
 	check func(project.Project) error,
 ) ([]project.Source, error) {

@@ -211,10 +211,8 @@ type uuidPlan struct {
 	next pgtype.EncodePlan
 }
 
-// SetNext implements pgtype.WrappedEncodePlanNextSetter.
 func (p *uuidPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
 
-// Encode implements pgtype.EncodePlan.
 func (p *uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
 	//nolint:forcetypeassert // The plan is made for this type only.
 	return p.next.Encode(toPGUUID(value.(uuid.UUID)), buf)

@@ -76,7 +76,6 @@ type readingRow struct {
 	Slow           bool
 }
 
-// HasWaitingReading implements datasource.Store.
 func (db *DB) HasWaitingReading(ctx context.Context) (waits bool, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT EXISTS (
@@ -87,7 +86,6 @@ func (db *DB) HasWaitingReading(ctx context.Context) (waits bool, _ error) {
 	return waits, translate(err)
 }
 
-// RenewReadings implements datasource.Store.
 func (db *DB) RenewReadings(
 	ctx context.Context, held []datasource.Reading, lease time.Duration,
 ) ([]uuid.UUID, error) {
@@ -106,7 +104,6 @@ func (db *DB) RenewReadings(
 		SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE h.id NOT IN (SELECT id FROM kept)`, ids, numbers, lease))
 }
 
-// RequeueReading implements datasource.Store.
 func (db *DB) RequeueReading(
 	ctx context.Context, reading datasource.Reading, options datasource.RequeueOptions,
 ) (datasource.Source, error) {
@@ -123,7 +120,6 @@ func (db *DB) RequeueReading(
 	return source, translate(err)
 }
 
-// ReportProgress implements datasource.Store.
 func (db *DB) ReportProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done,
 	total int,
 ) (datasource.Source, error) {
@@ -139,7 +135,6 @@ func (db *DB) ReportProgress(ctx context.Context, reading datasource.Reading, st
 	return source, translate(err)
 }
 
-// StopReading implements datasource.Store.
 func (db *DB) StopReading(ctx context.Context, owner identity.Owner, id uuid.UUID, reason string) (datasource.Source,
 	error,
 ) {
@@ -159,7 +154,6 @@ func (db *DB) StopReading(ctx context.Context, owner identity.Owner, id uuid.UUI
 	return datasource.Source{}, fault.Errorf(fault.Conflict, "読み取りはすでに終わっています。")
 }
 
-// RetryReading implements datasource.Store.
 func (db *DB) RetryReading(
 	ctx context.Context, owner identity.Owner, id uuid.UUID,
 ) (source datasource.Source, _ error) {
@@ -184,7 +178,6 @@ func (db *DB) RetryReading(
 	return source, err
 }
 
-// WatchQueue implements datasource.Store.
 func (db *DB) WatchQueue(ctx context.Context, tell func()) {
 	db.listen(ctx, sourceChannel, listener{began: tell, notified: func(string) { tell() }, lost: func(error) {}})
 }

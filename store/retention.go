@@ -50,7 +50,6 @@ const (
 	retentionNotifyLimit = 5_000 // Threads included in the notifications of one transaction.
 )
 
-// Retention implements org.Store.
 func (db *DB) Retention(ctx context.Context, organizationID uuid.UUID) (*int, error) {
 	return retentionDays(ctx, db.pool, organizationID)
 }
@@ -60,7 +59,6 @@ func retentionDays(ctx context.Context, q querier, organizationID uuid.UUID) (*i
 		organizationID)
 }
 
-// SetRetention implements org.Store.
 func (db *DB) SetRetention(
 	ctx context.Context, actor identity.Actor, days *int, check func(*org.Member) error,
 ) error {
@@ -99,7 +97,6 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 		organizationID, days, chat.NoticePeriod)
 }
 
-// CountExpiring implements chat.Store.
 func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.ExpiringCount, error) {
 	return queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt("r.told_at")+`) AS first
@@ -107,7 +104,6 @@ func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.Exp
 		WHERE `+isNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
 }
 
-// ListExpiring implements chat.Store.
 func (db *DB) ListExpiring(
 	ctx context.Context, owner identity.Owner, offset, limit int,
 ) ([]chat.ExpiringThread, error) {
@@ -121,7 +117,6 @@ func (db *DB) ListExpiring(
 		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.NoticePeriod, offset, limit)
 }
 
-// ClearOutdatedNotices implements chat.Store.
 func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE threads SET told_at = NULL
@@ -213,7 +208,6 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 		people, chat.NoticePeriod+chat.NoticeLookahead, chat.NoticePeriod, retentionNotifyLimit)
 }
 
-// DeleteDue implements chat.Store.
 func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.DeletedThread, error) {
 		ids, err := queryValues[uuid.UUID](ctx, tx, `

@@ -22,7 +22,6 @@ var _ saml.Store = (*DB)(nil)
 // samlTestAfter is the time for which the results of trials are stored.
 const samlTestAfter = 24 * time.Hour
 
-// SAMLKey implements saml.Store.
 func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
 	key, err := queryRow[saml.Key](ctx, db.pool, `SELECT private_key, certificate, created_at FROM saml_keys`)
 	if err == nil {
@@ -31,7 +30,6 @@ func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
 	return key, err
 }
 
-// AddFirstSAMLKey implements saml.Store.
 func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
 	kept, err := db.sealSecret(key.PrivateKey, samlKeyOwner)
 	if err != nil {
@@ -42,7 +40,6 @@ func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
 		kept, key.Certificate, key.CreatedAt)
 }
 
-// SAMLSettings implements saml.Store.
 func (db *DB) SAMLSettings(ctx context.Context, organizationID uuid.UUID) (saml.Settings, error) {
 	return samlSettings(ctx, db.pool, organizationID)
 }
@@ -63,7 +60,6 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 	return settings, err
 }
 
-// ChangeSAMLSettings implements saml.Store.
 func (db *DB) ChangeSAMLSettings(
 	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
 ) error {
@@ -99,14 +95,12 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 		orEmpty(s.EmailDomains), s.UpdatedAt, s.MetadataURL, s.MetadataReadAt, s.MetadataDueAt, s.MetadataError)
 }
 
-// ClaimMetadataReadings implements saml.Store.
 func (db *DB) ClaimMetadataReadings(ctx context.Context, at, next time.Time) ([]saml.MetadataReading, error) {
 	return queryRows[saml.MetadataReading](ctx, db.pool, `
 		UPDATE saml_configs SET metadata_due_at = $2 WHERE metadata_due_at <= $1
 		RETURNING organization_id, metadata_url AS url`, at, next)
 }
 
-// RefreshSAMLSettings implements saml.Store.
 func (db *DB) RefreshSAMLSettings(
 	ctx context.Context, reading saml.MetadataReading, change func(*saml.Settings) error,
 ) error {
@@ -137,7 +131,6 @@ func (db *DB) RefreshSAMLSettings(
 	})
 }
 
-// FailMetadataReading implements saml.Store.
 func (db *DB) FailMetadataReading(
 	ctx context.Context, reading saml.MetadataReading, reason string, next time.Time,
 ) error {
@@ -146,7 +139,6 @@ func (db *DB) FailMetadataReading(
 		reading.OrganizationID, reading.URL, reason, next)
 }
 
-// SAMLProviders implements saml.Store.
 func (db *DB) SAMLProviders(ctx context.Context) ([]saml.Provider, error) {
 	return queryRows[saml.Provider](ctx, db.pool, `
 		SELECT o.id AS organization_id, o.name AS organization_name, c.certificates
@@ -180,7 +172,6 @@ func (db *DB) ClaimWarning(ctx context.Context, warning saml.Warning, at time.Ti
 	})
 }
 
-// ReleaseWarning implements saml.Store.
 func (db *DB) ReleaseWarning(ctx context.Context, warning saml.Warning, memberID uuid.UUID) error {
 	return exec(ctx, db.pool, `
 		DELETE FROM saml_warnings WHERE organization_id = $1 AND user_id = $2 AND expires_at = $3 AND days = $4`,
@@ -212,7 +203,6 @@ func samlChanges(before, after saml.Settings) []org.Change {
 	})
 }
 
-// UseAssertion implements saml.Store.
 func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) error {
 	hash := sha256.Sum256([]byte(use.EntityID + "\x00" + use.AssertionID))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -226,7 +216,6 @@ func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) erro
 	return err
 }
 
-// CreateSAMLTest implements saml.Store.
 func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test saml.Test, state sso.State,
 	at time.Time,
 ) error {
@@ -247,7 +236,6 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 	})
 }
 
-// FinishSAMLTest implements saml.Store.
 func (db *DB) FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test saml.Test) error {
 	return exec(ctx, db.pool, `
 		UPDATE saml_tests SET status = $3, error = $4, name_id = $5, email = $6, name = $7, attributes = $8
@@ -255,7 +243,6 @@ func (db *DB) FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test
 		test.ID, organizationID, test.Status, test.Error, test.NameID, test.Email, test.Name, orEmpty(test.Attributes))
 }
 
-// SAMLTest implements saml.Store.
 func (db *DB) SAMLTest(ctx context.Context, organizationID, id uuid.UUID) (saml.Test, error) {
 	return queryRow[saml.Test](ctx, db.pool, `
 		SELECT id, status, error, name_id, email, name, attributes FROM saml_tests

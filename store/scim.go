@@ -16,7 +16,6 @@ import (
 
 var _ scim.Store = (*DB)(nil)
 
-// SCIMClient implements scim.Store.
 func (db *DB) SCIMClient(ctx context.Context, tokenHash []byte) (scim.Client, error) {
 	type row struct {
 		scim.Client
@@ -34,7 +33,6 @@ func (db *DB) SCIMClient(ctx context.Context, tokenHash []byte) (scim.Client, er
 	return client.Client, exec(ctx, db.pool, `UPDATE scim_tokens SET last_used_at = now() WHERE id = $1`, client.TokenID)
 }
 
-// SCIMTokens implements scim.Store.
 func (db *DB) SCIMTokens(ctx context.Context, organizationID uuid.UUID) ([]scim.Token, error) {
 	return queryRows[scim.Token](ctx, db.pool, `
 		SELECT id, name, created_by, created_at, last_used_at FROM scim_tokens
@@ -42,7 +40,6 @@ func (db *DB) SCIMTokens(ctx context.Context, organizationID uuid.UUID) ([]scim.
 		ORDER BY created_at, id`, organizationID)
 }
 
-// AddSCIMToken implements scim.Store.
 func (db *DB) AddSCIMToken(ctx context.Context, actor identity.Actor, token scim.Token, hash []byte) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForSuper(ctx, tx, actor); err != nil {
@@ -66,7 +63,6 @@ func (db *DB) AddSCIMToken(ctx context.Context, actor identity.Actor, token scim
 	})
 }
 
-// RevokeSCIMToken implements scim.Store.
 func (db *DB) RevokeSCIMToken(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForSuper(ctx, tx, actor); err != nil {
@@ -108,7 +104,6 @@ func (db *DB) RecordSCIMCall(ctx context.Context, c scim.Call) error {
 	})
 }
 
-// SCIMCalls implements scim.Store.
 func (db *DB) SCIMCalls(ctx context.Context, organizationID uuid.UUID, refused bool) ([]scim.Call, error) {
 	return queryRows[scim.Call](ctx, db.pool, `
 		SELECT id, organization_id, at, token_name, method, path, target, status, code, detail
@@ -130,7 +125,6 @@ const fromSCIMUsers = `
 	LEFT JOIN scim_users s ON s.user_id = u.id
 	WHERE u.organization_id = $1 AND s.deleted_at IS NULL`
 
-// ListSCIMUsers implements scim.Store.
 func (db *DB) ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]scim.User, int, error) {
 	return queryPage[scim.User](ctx, db, `SELECT count(*)`+fromSCIMUsers, selectSCIMUser+` ORDER BY u.id OFFSET $2 LIMIT $3`,
 		[]any{organizationID}, offset, limit)
@@ -159,7 +153,6 @@ const scimUsersMatching = scimUsersAfter + `
 	    UNION ALL SELECT user_id FROM scim_users WHERE emails && $7::text[]
 	    UNION ALL SELECT id FROM users WHERE email = ANY ($5::text[] || $7::text[])))` + scimUsersLimit
 
-// FilterSCIMUsers implements scim.Store.
 func (db *DB) FilterSCIMUsers(ctx context.Context, organizationID uuid.UUID, match *scim.Match, after uuid.UUID, limit int) (
 	[]scim.User, error,
 ) {
@@ -170,7 +163,6 @@ func (db *DB) FilterSCIMUsers(ctx context.Context, organizationID uuid.UUID, mat
 		orEmpty(match.UserNames), orEmpty(match.ExternalIDs), orEmpty(match.Emails))
 }
 
-// FindSCIMUser implements scim.Store.
 func (db *DB) FindSCIMUser(ctx context.Context, organizationID, id uuid.UUID) (scim.User, error) {
 	return findSCIMUser(ctx, db.pool, organizationID, id)
 }
@@ -179,7 +171,6 @@ func findSCIMUser(ctx context.Context, q querier, organizationID, id uuid.UUID) 
 	return findRow[scim.User](ctx, q, org.ErrNoMember, selectSCIMUser+` AND u.id = $2`, organizationID, id)
 }
 
-// AddSCIMUser implements scim.Store.
 func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft, subject uuid.UUID,
 	decide func(org.MemberContext) (org.MemberChange, error),
 ) (scim.User, error) {
@@ -310,7 +301,6 @@ func saveSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UU
 		client.OrganizationID, id, d.UserName, d.ExternalID, orEmpty(d.Emails), d.Attributes)
 }
 
-// ChangeSCIMUser implements scim.Store.
 func (db *DB) ChangeSCIMUser(ctx context.Context, client scim.Client, id uuid.UUID,
 	decide func(scim.User, org.MemberContext) (scim.Change, error),
 ) (scim.User, error) {

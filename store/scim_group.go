@@ -19,7 +19,6 @@ const selectSCIMGroup = `
 	FROM member_groups g
 	WHERE g.organization_id = $1 AND g.source = 'scim'`
 
-// ListSCIMGroups implements scim.Store.
 func (db *DB) ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, match *scim.Match) ([]scim.Group, error) {
 	if match == nil {
 		return queryRows[scim.Group](ctx, db.pool, selectSCIMGroup+` ORDER BY g.id`, organizationID)
@@ -29,12 +28,10 @@ func (db *DB) ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, matc
 		ORDER BY g.id`, organizationID, orEmpty(match.IDs), orEmpty(match.Members))
 }
 
-// SetSCIMMembers implements scim.Store.
 func (db *DB) SetSCIMMembers(ctx context.Context, groups []scim.Group) error {
 	return setSCIMMembers(ctx, db.pool, groups)
 }
 
-// FindSCIMGroup implements scim.Store.
 func (db *DB) FindSCIMGroup(ctx context.Context, organizationID, id uuid.UUID) (scim.Group, error) {
 	return findSCIMGroup(ctx, db.pool, organizationID, id)
 }
@@ -70,7 +67,6 @@ func setSCIMMembers(ctx context.Context, q querier, groups []scim.Group) error {
 	return err
 }
 
-// AddSCIMGroup implements scim.Store.
 func (db *DB) AddSCIMGroup(ctx context.Context, client scim.Client, g scim.Group) (scim.Group, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (none scim.Group, _ error) {
 		if err := lockOrganization(ctx, tx, client.OrganizationID); err != nil {
@@ -94,7 +90,6 @@ func (db *DB) AddSCIMGroup(ctx context.Context, client scim.Client, g scim.Group
 	})
 }
 
-// ChangeSCIMGroup implements scim.Store.
 func (db *DB) ChangeSCIMGroup(ctx context.Context, client scim.Client, id uuid.UUID,
 	decide func(scim.Group) (scim.Group, error),
 ) (scim.Group, error) {
@@ -201,7 +196,6 @@ func checkSCIMMembers(ctx context.Context, tx pgx.Tx, client scim.Client, ids []
 	return fault.Errorf(scim.InvalidValue, "members に、この組織にいない利用者 %s があります。", ids[missing])
 }
 
-// DeleteSCIMGroup implements scim.Store.
 func (db *DB) DeleteSCIMGroup(ctx context.Context, client scim.Client, id uuid.UUID, check func(scim.Group) error) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		g, group, err := lockSCIMGroup(ctx, tx, client, id)

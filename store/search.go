@@ -57,7 +57,6 @@ func (db *DB) IndexPending(ctx context.Context, owners []uuid.UUID, since time.D
 	})
 }
 
-// ThreadOwners implements chat.Store.
 func (db *DB) ThreadOwners(ctx context.Context, reader identity.Owner, projectID uuid.UUID) ([]uuid.UUID, error) {
 	return queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT DISTINCT t.user_id
@@ -146,7 +145,6 @@ const threadsOfHits = ` AND t.organization_id = $1 AND ` + mayRead + `
 	      GROUP BY h.thread_id) h ON h.thread_id = t.id
 	ORDER BY t.touched_at DESC, t.id DESC`
 
-// Texts implements chat.Store.
 func (db *DB) Texts(ctx context.Context, reader identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error) {
 	type row struct {
 		ID      uuid.UUID

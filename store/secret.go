@@ -167,7 +167,6 @@ func (db *DB) CheckSecrets(ctx context.Context) (s SecretState, err error) {
 
 var _ crx.Store = (*DB)(nil)
 
-// ExtensionRelease implements crx.Store.
 func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error),
 ) (r crx.Release, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {

@@ -37,7 +37,6 @@ func sessionEnded(began, how string) string {
 	                WHEN ` + how + ` = 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END)))`
 }
 
-// RecordSession implements identity.Store.
 func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error {
 	a := use.Actor
 	return exec(ctx, db.pool, `
@@ -48,7 +47,6 @@ func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error 
 		a.Session, a.OrganizationID, a.ID, a.AuthType, a.AuthTime, storable(use.UserAgent), storableAddress(a.Address))
 }
 
-// ListSessions implements identity.Store.
 func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]identity.Session, error) {
 	return queryRows[identity.Session](ctx, db.pool, `
 		SELECT s.id, s.auth_type, s.began_at, s.used_at, s.user_agent, s.address,
@@ -64,12 +62,10 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
 }
 
-// EndSession implements identity.Store.
 func (db *DB) EndSession(ctx context.Context, actor identity.Actor, session uuid.UUID) error {
 	return db.endSessions(ctx, actor, `id = $3`, session, session != actor.Session)
 }
 
-// EndOtherSessions implements identity.Store.
 func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error {
 	err := db.endSessions(ctx, actor, `id <> $3`, actor.Session, true)
 	if fault.CodeOf(err) == fault.NotFound { // There are no other sessions.
@@ -157,7 +153,6 @@ func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endEarlierSessions(ctx, tx, m.Subject, time.Now())
 }
 
-// SessionLimits implements org.Store.
 func (db *DB) SessionLimits(ctx context.Context, organizationID uuid.UUID) (org.SessionLimits, error) {
 	return sessionLimits(ctx, db.pool, organizationID)
 }
@@ -175,7 +170,6 @@ func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (or
 	}, err
 }
 
-// SetSessionLimits implements org.Store.
 func (db *DB) SetSessionLimits(
 	ctx context.Context, actor identity.Actor, change func(*org.SessionLimits) error, check func(*org.Member) error,
 ) (limits org.SessionLimits, err error) {
@@ -205,7 +199,6 @@ func (db *DB) SetSessionLimits(
 	return limits, err
 }
 
-// AddressRanges implements org.Store.
 func (db *DB) AddressRanges(ctx context.Context, organizationID uuid.UUID) (org.AddressRanges, error) {
 	return addressRanges(ctx, db.pool, organizationID)
 }

@@ -33,12 +33,10 @@ func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID
 		WHERE h.organization_id = $1 AND h.id = $2 AND `+isLinked, organizationID, shareID)
 }
 
-// FindShare implements chat.Store.
 func (db *DB) FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (chat.Share, error) {
 	return findShare(ctx, db.pool, organizationID, shareID)
 }
 
-// ListShares implements chat.Store.
 func (db *DB) ListShares(
 	ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int,
 ) ([]chat.Share, int, error) {
@@ -50,7 +48,6 @@ func (db *DB) ListShares(
 		[]any{organizationID, userID, threadID}, offset, limit)
 }
 
-// PutShare implements chat.Store.
 func (db *DB) PutShare(
 	ctx context.Context, owner identity.Owner, snapshot chat.Snapshot, by org.AuditActor,
 ) (chat.Share, error) {
@@ -126,7 +123,6 @@ func shareEvent(by org.AuditActor, action org.Action, organizationID uuid.UUID, 
 	return event
 }
 
-// SharedMessages implements chat.Store.
 func (db *DB) SharedMessages(
 	ctx context.Context, reader identity.Owner, shareID uuid.UUID, offset, limit int,
 ) ([]chat.Message, error) {
@@ -149,7 +145,6 @@ func (db *DB) SharedMessages(
 	return readableMessages(ctx, db.pool, reader, rows)
 }
 
-// EndShare implements chat.Store.
 func (db *DB) EndShare(
 	ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor,
 ) error {
@@ -186,7 +181,6 @@ func endShareOf(ctx context.Context, tx pgx.Tx, organizationID, threadID uuid.UU
 	return audit(ctx, tx, shareEvent(by, org.ActionShareEnd, organizationID, shares[0]))
 }
 
-// CopyShare implements chat.Store.
 func (db *DB) CopyShare(
 	ctx context.Context, owner identity.Owner, shareID uuid.UUID, t chat.NewThread,
 ) (copied chat.Thread, created bool, err error) {

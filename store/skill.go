@@ -33,7 +33,6 @@ const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.
 // documentsOf is an array of the documents of the skill s. A document that only skills use has no owner; see isOwn.
 const documentsOf = `CASE WHEN s.organization_id IS NULL THEN '[]' ELSE documents_of_skill(s.id) END`
 
-// ListSkills implements skill.Store.
 func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill,
 	error,
 ) {
@@ -55,7 +54,6 @@ const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.cat
 	s.created_at,
 	f.skill_id IS NOT NULL AS is_favorite`
 
-// FindSkill implements skill.Store.
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
 	found, err := findRow[skill.Skill](ctx, db.pool, errNoSkill, `
 		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, s.tools, `+documentsOf+` AS documents,
@@ -69,7 +67,6 @@ func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uui
 	return found, err
 }
 
-// ListFavoriteSkills implements skill.Store.
 func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset,
 	limit int,
 ) ([]skill.Favorite, error) {
@@ -84,7 +81,6 @@ func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uui
 		organizationID, userID, offset, limit)
 }
 
-// AddFavoriteSkill implements skill.Store.
 func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -107,7 +103,6 @@ func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skil
 	})
 }
 
-// RemoveFavoriteSkill implements skill.Store.
 func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return exec(ctx, db.pool, `
 		DELETE FROM favorite_skills

@@ -33,7 +33,6 @@ func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "ファイルが見つかりません。")
 }
 
-// MarkOrphan implements datasource.Store.
 func (db *DB) MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
 	return exec(ctx, db.pool, `
 		INSERT INTO loose_files (id, remove_at)
@@ -41,7 +40,6 @@ func (db *DB) MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration)
 		ON CONFLICT (id) DO UPDATE SET remove_at = excluded.remove_at`, id, after)
 }
 
-// CreateSource implements datasource.Store.
 func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uuid.UUID, source datasource.Source,
 	limit int64,
 ) (stored datasource.Source, created bool, _ error) {
@@ -188,7 +186,6 @@ func requeueSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid
 		owner.OrganizationID, id, named.Filename, named.MediaType)
 }
 
-// ListSources implements datasource.Store.
 func (db *DB) ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]datasource.Source, error) {
 	return queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
@@ -199,7 +196,6 @@ func (db *DB) ListSources(ctx context.Context, owner identity.Owner, offset, lim
 		owner.OrganizationID, owner.UserID, offset, limit)
 }
 
-// StorageUsed implements datasource.Store.
 func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (int64, error) {
 	return queryValue[int64](ctx, db.pool, `
 		SELECT coalesce(sum(size), 0)::bigint
@@ -207,7 +203,6 @@ func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (int64, err
 		WHERE user_id = $2`, owner.OrganizationID, owner.UserID)
 }
 
-// FindSources implements datasource.Store.
 func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
 	return queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
@@ -217,7 +212,6 @@ func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.
 		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
 }
 
-// FindSource implements datasource.Store.
 func (db *DB) FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error) {
 	return findRow[datasource.Source](ctx, db.pool, noSource(nil), `
 		SELECT `+sourceColumns+`
@@ -249,7 +243,6 @@ func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UU
 	})
 }
 
-// FinishReading implements datasource.Store.
 func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 	result datasource.ReadingResult,
 ) (source datasource.Source, _ error) {
@@ -309,7 +302,6 @@ func (db *DB) ListOrphans(ctx context.Context, after uuid.UUID) ([]uuid.UUID, er
 		LIMIT $2`, after, orphanBatch)
 }
 
-// DeleteOrphan implements datasource.Store.
 func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
 	return exec(ctx, db.pool, `DELETE FROM loose_files WHERE id = $1`, id)
 }

@@ -32,7 +32,6 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner identity.Owner, of dataso
 	return err
 }
 
-// ReplaceIndex implements datasource.Store.
 func (db *DB) ReplaceIndex(ctx context.Context, owner identity.Owner, of datasource.IndexedSource,
 	packed index.PackedIndex,
 ) error {
@@ -72,7 +71,6 @@ func (db *DB) FindIndexes(
 const readableIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isReadable + `)`
 
-// IndexHeads implements datasource.Store.
 func (db *DB) IndexHeads(
 	ctx context.Context, owner identity.Owner, of []datasource.IndexedSource,
 ) (map[uuid.UUID][]byte, error) {
@@ -93,7 +91,6 @@ func (db *DB) IndexHeads(
 	return heads, err
 }
 
-// IndexParts implements datasource.Store.
 func (db *DB) IndexParts(ctx context.Context, owner identity.Owner, of []datasource.IndexedSource,
 	numbers [][]int,
 ) ([]map[int][]byte, error) {
@@ -124,7 +121,6 @@ func (db *DB) IndexParts(ctx context.Context, owner identity.Owner, of []datasou
 	return parts, err
 }
 
-// ListChunks implements datasource.Store.
 func (db *DB) ListChunks(ctx context.Context, owner identity.Owner, of datasource.IndexedSource) ([]datasource.Chunk,
 	error,
 ) {
@@ -140,7 +136,6 @@ func (db *DB) ListChunks(ctx context.Context, owner identity.Owner, of datasourc
 const chunkColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal, c.page,
 	c.start_byte AS start, c.end_byte AS end, c.locator, c.text`
 
-// FindPassages implements datasource.Store.
 func (db *DB) FindPassages(ctx context.Context, owner identity.Owner, sources []uuid.UUID,
 	ordinals [][]int,
 ) ([]datasource.Passage, error) {
@@ -163,7 +158,6 @@ func (db *DB) FindPassages(ctx context.Context, owner identity.Owner, sources []
 	return all, err
 }
 
-// FindPassage implements datasource.Store.
 func (db *DB) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.EmbeddedPassage,
 	error,
 ) {

@@ -28,7 +28,6 @@ const providerID = `
 	    ELSE (SELECT c.entity_id FROM saml_configs c WHERE c.organization_id = o.id)
 	END`
 
-// SSOProvider implements sso.Store.
 func (db *DB) SSOProvider(ctx context.Context, organizationID uuid.UUID) (sso.Provider, error) {
 	return findRow[sso.Provider](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT CASE WHEN o.auth_type = $2 THEN o.sso_protocol ELSE '' END AS protocol,
@@ -100,7 +99,6 @@ func passwordAdmins(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (i
 		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive)
 }
 
-// CreateSSOState implements sso.Store.
 func (db *DB) CreateSSOState(ctx context.Context, state sso.State, at time.Time) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(sweep("saml_states", "hash", "expires_at"), at, ssoSweep)
@@ -115,7 +113,6 @@ func queueState(batch *pgx.Batch, s sso.State) {
 		s.Hash, s.BrowserHash, s.OrganizationID, s.RequestID, s.Next, s.TestID, s.ExpiresAt)
 }
 
-// TakeSSOState implements sso.Store.
 func (db *DB) TakeSSOState(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (sso.State, error) {
@@ -126,7 +123,6 @@ func (db *DB) TakeSSOState(
 		hash, browserHash, organizationID, at)
 }
 
-// AcceptPerson implements sso.Store.
 func (db *DB) AcceptPerson(
 	ctx context.Context, a sso.Acceptance, at time.Time, decide func(sso.Candidates) (sso.Decision, error),
 ) error {
@@ -291,7 +287,6 @@ func storeCode(ctx context.Context, tx pgx.Tx, a sso.Acceptance, userID uuid.UUI
 	})
 }
 
-// FindSSOCode implements sso.Store.
 func (db *DB) FindSSOCode(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (sso.Grantee, error) {
@@ -320,7 +315,6 @@ func storePendingLink(ctx context.Context, tx pgx.Tx, a sso.Acceptance, userID u
 	})
 }
 
-// FindPendingLink implements sso.Store.
 func (db *DB) FindPendingLink(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (sso.PendingLink, error) {

@@ -63,7 +63,6 @@ func splitRuns(owned []chat.RunID) (ids []uuid.UUID, runs []int) {
 	return ids, runs
 }
 
-// EndedRuns implements chat.Store.
 func (db *DB) EndedRuns(ctx context.Context, runs []chat.RunID, ago time.Duration) ([]chat.RunID, error) {
 	ids, numbers := splitRuns(runs)
 	return queryRows[chat.RunID](ctx, db.pool, `
@@ -74,7 +73,6 @@ func (db *DB) EndedRuns(ctx context.Context, runs []chat.RunID, ago time.Duratio
 		ids, numbers, ago)
 }
 
-// RemoveServer implements chat.Store.
 func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
 	return exec(ctx, db.priorityPool, `DELETE FROM servers WHERE id = $1`, serverID)
 }
@@ -234,7 +232,6 @@ func textArray(ids []uuid.UUID) string {
 	return string(append(text, '}'))
 }
 
-// BeginRun implements chat.Store.
 func (db *DB) BeginRun(ctx context.Context, serverID uuid.UUID, begin chat.RunBeginning) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := execRow(ctx, tx, chat.ErrStaleRun, `

@@ -73,7 +73,6 @@ func storableExtra(extra json.RawMessage) json.RawMessage {
 	return encoded
 }
 
-// EndToolCall implements chat.Store.
 func (db *DB) EndToolCall(ctx context.Context, serverID uuid.UUID, run chat.RunID, call chat.ToolCall) error {
 	call = storableCall(call)
 	return db.tx(ctx, func(tx pgx.Tx) error {

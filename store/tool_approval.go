@@ -42,7 +42,6 @@ func queueApproval(batch *pgx.Batch, messageID uuid.UUID, call chat.ToolCall) {
 		messageID, call.Approval.ID, call.ID, call.Name, call.Title, call.Approval.Cause, sum[:], call.Approval.ExpiresAt)
 }
 
-// AskAgain implements chat.Store.
 func (db *DB) AskAgain(ctx context.Context, serverID uuid.UUID, run chat.RunID, calls []chat.ToolCall) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockRun(ctx, tx, serverID, run); err != nil {
@@ -71,7 +70,6 @@ func queueCall(batch *pgx.Batch, messageID uuid.UUID, call chat.ToolCall) {
 		WHERE message_id = $1 AND call_id = $2`, messageID, call.ID, call.State, call, sum[:])
 }
 
-// ClaimToolCalls implements chat.Store.
 func (db *DB) ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run chat.RunID, callIDs []string) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockRun(ctx, tx, serverID, run); err != nil {
@@ -84,7 +82,6 @@ func (db *DB) ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run chat.R
 	})
 }
 
-// BeginWait implements chat.Store.
 func (db *DB) BeginWait(
 	ctx context.Context, serverID uuid.UUID, run chat.RunID, callIDs []string,
 ) (wait chat.Wait, err error) {
@@ -152,13 +149,11 @@ func (db *DB) EndWait(
 	return wait, err
 }
 
-// LeaveWaits implements chat.Store.
 func (db *DB) LeaveWaits(ctx context.Context, serverID uuid.UUID) error {
 	return exec(ctx, db.pool, `
 		UPDATE generations SET waiting_server_id = $2 WHERE waiting_server_id = $1`, serverID, deadServer)
 }
 
-// WaitingRuns implements chat.Store.
 func (db *DB) WaitingRuns(ctx context.Context, runs []chat.RunID) ([]chat.RunID, error) {
 	ids, numbers := splitRuns(runs)
 	return queryRows[chat.RunID](ctx, db.pool, `
@@ -168,7 +163,6 @@ func (db *DB) WaitingRuns(ctx context.Context, runs []chat.RunID) ([]chat.RunID,
 		WHERE g.ended_at IS NULL AND g.waiting_server_id IS NOT NULL`, ids, numbers)
 }
 
-// WaitingText implements chat.Store.
 func (db *DB) WaitingText(ctx context.Context, run chat.RunID) (chat.KnownText, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (chat.KnownText, error) {
 		err := execRow(ctx, tx, chat.ErrStaleRun, `
@@ -182,7 +176,6 @@ func (db *DB) WaitingText(ctx context.Context, run chat.RunID) (chat.KnownText, 
 	})
 }
 
-// PermittedTools implements chat.Store.
 func (db *DB) PermittedTools(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]string, error) {
 	return queryValues[string](ctx, db.pool, `
 		SELECT tool FROM tool_permissions WHERE organization_id = $1 AND user_id = $2 AND thread_id = $3`,
@@ -233,7 +226,6 @@ func lockApproval(ctx context.Context, tx pgx.Tx, id uuid.UUID) (approvalRow, er
 		WHERE a.id = $1`, id)
 }
 
-// DecideToolCall implements chat.Store.
 func (db *DB) DecideToolCall(
 	ctx context.Context, owner identity.Owner, d chat.Decision, by org.AuditActor,
 ) (chat.ToolApproval, error) {
@@ -432,7 +424,6 @@ func (db *DB) expireToolCall(ctx context.Context, id uuid.UUID) ([]chat.ToolAppr
 const cancelApprovalsSQL = `
 	UPDATE tool_approvals SET decision = 'canceled', decided_at = now() WHERE message_id = $1 AND decision IS NULL`
 
-// ListToolApprovals implements chat.Store.
 func (db *DB) ListToolApprovals(
 	ctx context.Context, owner identity.Owner, offset, limit int,
 ) ([]chat.ToolApproval, error) {
@@ -443,7 +434,6 @@ func (db *DB) ListToolApprovals(
 		OFFSET $3 LIMIT $4`, owner.OrganizationID, owner.UserID, offset, limit)
 }
 
-// ListAnswerApprovals implements chat.Store.
 func (db *DB) ListAnswerApprovals(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
 ) ([]chat.ToolApproval, error) {

@@ -47,14 +47,12 @@ func (db *DB) SetToolAuthorization(
 		server.OrganizationID, server.ID, server.URL, a, registered.ID, kept)
 }
 
-// ForgetToolClient implements toolserver.Store.
 func (db *DB) ForgetToolClient(ctx context.Context, organizationID, id uuid.UUID, clientID string) error {
 	return exec(ctx, db.pool, `
 		UPDATE tool_servers SET oauth = NULL, client_id = '', registered = false, secret = ''
 		WHERE organization_id = $1 AND id = $2 AND registered AND client_id = $3`, organizationID, id, clientID)
 }
 
-// AddToolAttempt implements toolserver.Store.
 func (db *DB) AddToolAttempt(ctx context.Context, a toolserver.Attempt) error {
 	if db.secrets.Empty() {
 		return secret.ErrNoKey
@@ -80,7 +78,6 @@ func lockSameClient(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID
 		organizationID, id, url, clientID)
 }
 
-// TakeToolAttempt implements toolserver.Store.
 func (db *DB) TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (toolserver.Attempt, error) {
 	row, err := findRow[struct {
 		OrganizationID, UserID, ServerID uuid.UUID
@@ -95,7 +92,6 @@ func (db *DB) TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at 
 	}, err
 }
 
-// ToolConnection implements toolserver.Store.
 func (db *DB) ToolConnection(
 	ctx context.Context, owner identity.Owner, server toolserver.Server,
 ) (c toolserver.Connection, err error) {
@@ -121,7 +117,6 @@ func (db *DB) openTokens(id uuid.UUID, kept string) (c toolserver.Connection, er
 	return c, err
 }
 
-// ConnectedServers implements toolserver.Store.
 func (db *DB) ConnectedServers(ctx context.Context, owner identity.Owner) (map[uuid.UUID]time.Time, error) {
 	rows, err := queryRows[struct {
 		ServerID    uuid.UUID
@@ -146,7 +141,6 @@ func (db *DB) sealTokens(c toolserver.Connection) (id uuid.UUID, kept string, er
 	return id, kept, err
 }
 
-// SaveToolConnection implements toolserver.Store.
 func (db *DB) SaveToolConnection(
 	ctx context.Context, owner identity.Owner, server toolserver.Server, c toolserver.Connection,
 ) error {
@@ -179,7 +173,6 @@ func (db *DB) SaveToolConnection(
 	})
 }
 
-// RefreshToolConnection implements toolserver.Store.
 func (db *DB) RefreshToolConnection(
 	ctx context.Context, owner identity.Owner, server toolserver.Server, stale, next toolserver.Connection,
 ) error {
@@ -193,7 +186,6 @@ func (db *DB) RefreshToolConnection(
 		owner.OrganizationID, owner.UserID, server.ID, stale.ID, id, kept)
 }
 
-// RemoveToolConnection implements toolserver.Store.
 func (db *DB) RemoveToolConnection(
 	ctx context.Context, actor identity.Actor, serverID uuid.UUID,
 ) (toolserver.Connection, error) {

@@ -104,22 +104,18 @@ func lockToolServer(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID
 	return findToolServer(ctx, tx, organizationID, id)
 }
 
-// ToolServers implements toolserver.Store.
 func (db *DB) ToolServers(ctx context.Context, organizationID uuid.UUID) ([]toolserver.Server, error) {
 	return toolServers(ctx, db.pool, organizationID, ``)
 }
 
-// ToolServer implements toolserver.Store.
 func (db *DB) ToolServer(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Server, error) {
 	return findToolServer(ctx, db.pool, organizationID, id)
 }
 
-// PersonToolServers implements toolserver.Store.
 func (db *DB) PersonToolServers(ctx context.Context, owner identity.Owner) ([]toolserver.Server, error) {
 	return toolServers(ctx, db.pool, owner.OrganizationID, usableByPerson, owner.UserID)
 }
 
-// ToolCallable implements toolserver.Store.
 func (db *DB) ToolCallable(
 	ctx context.Context, owner identity.Owner, serverID uuid.UUID, name, digest string,
 ) (bool, error) {
@@ -134,7 +130,6 @@ func (db *DB) ToolCallable(
 	return t.Usable() && t.Accepted.Digest() == digest, nil
 }
 
-// ToolSecrets implements toolserver.Store.
 func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Secrets, error) {
 	row, err := findRow[struct {
 		URL    string
@@ -152,7 +147,6 @@ func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (to
 	return secrets, err
 }
 
-// AddToolServer implements toolserver.Store.
 func (db *DB) AddToolServer(ctx context.Context, actor identity.Actor, server toolserver.Server) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForSuper(ctx, tx, actor); err != nil {
@@ -220,7 +214,6 @@ func (db *DB) saveToolServer(ctx context.Context, tx pgx.Tx, s toolserver.Server
 	return err
 }
 
-// EditToolServer implements toolserver.Store.
 func (db *DB) EditToolServer(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*toolserver.Server) error,
 ) error {
@@ -263,7 +256,6 @@ func (db *DB) EditToolServer(
 	})
 }
 
-// RemoveToolServer implements toolserver.Store.
 func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockForSuper(ctx, tx, actor); err != nil {
@@ -291,7 +283,6 @@ func endToolPermissions(ctx context.Context, tx pgx.Tx, server toolserver.Server
 		server.OrganizationID, server.Key+tool.Separator)
 }
 
-// SaveDiscovery implements toolserver.Store.
 func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found toolserver.Discovery) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		before, err := lockToolServer(ctx, tx, organizationID, id)
@@ -350,7 +341,6 @@ func queueTool(batch *pgx.Batch, organizationID, serverID uuid.UUID, t toolserve
 		t.Idempotent)
 }
 
-// ChangeTool implements toolserver.Store.
 func (db *DB) ChangeTool(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action toolserver.Action,
 	change func(*toolserver.Tool) error,

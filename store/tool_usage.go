@@ -75,7 +75,6 @@ const usedByTool = `
 	    GROUP BY tool, skill_id
 	)`
 
-// UsageByTool implements org.Store.
 func (db *DB) UsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
 	[]org.ToolUsage, int, error,
 ) {
@@ -87,7 +86,6 @@ func (db *DB) UsageByTool(ctx context.Context, organizationID uuid.UUID, period 
 		OFFSET $4 LIMIT $5`, []any{organizationID, period.From, period.To}, offset, limit)
 }
 
-// DailyUsageByTool implements org.Store.
 func (db *DB) DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.ToolDay, error,
 ) {

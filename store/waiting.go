@@ -21,7 +21,6 @@ const waitingSQL = `
 	WHERE w.thread_id = $3
 	ORDER BY w.place`
 
-// ListWaiting implements chat.Store.
 func (db *DB) ListWaiting(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]chat.Message, error) {
 	return listWaiting(ctx, db.pool, owner, threadID)
 }
@@ -94,7 +93,6 @@ func addWaiting(ctx context.Context, tx pgx.Tx, w chat.WaitingQuestion) (bool, e
 		w.Question)
 }
 
-// RemoveWaiting implements chat.Store.
 func (db *DB) RemoveWaiting(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (chat.Thread, error) {
 		found, err := queryRows[struct{ ThreadID, UserID uuid.UUID }](ctx, tx, `
@@ -122,7 +120,6 @@ func (db *DB) RemoveWaiting(ctx context.Context, owner identity.Owner, id uuid.U
 	})
 }
 
-// DropWaiting implements chat.Store.
 func (db *DB) DropWaiting(ctx context.Context, organizationID, id uuid.UUID) (chat.Readers, error) {
 	return findRow[chat.Readers](ctx, db.pool, chat.ErrNoMessage, `
 		DELETE FROM waiting_questions w

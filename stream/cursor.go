@@ -24,7 +24,6 @@ func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 var errCursor = errors.New("stream: malformed cursor")
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (c *Cursor) UnmarshalText(text []byte) error {
 	parsed, ok := ParseCursor(string(text))
 	if !ok {

@@ -82,7 +82,6 @@ func (*rehearsal) Check(context.Context, uuid.UUID, uuid.UUID) error { return ni
 // RecordUsage counts nothing.
 func (*rehearsal) RecordUsage(uuid.UUID, uuid.UUID, int) {}
 
-// Stream implements llm.Model.
 func (r *rehearsal) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 	if ctx.Err() != nil {
 		return llm.Result{}, llm.Canceled(ctx)

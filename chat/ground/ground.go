@@ -94,7 +94,6 @@ func New(sources Sources, cfg Config) *Grounder {
 	}
 }
 
-// Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	g = g.sizedFor(req.Model)
 	tellMissing(req.Skill.MissingDocuments, tell)

@@ -78,7 +78,6 @@ func (t together) groups(own identity.Owner, ids []uuid.UUID) (groups []group) {
 	return groups
 }
 
-// FindAll implements Sources.
 func (t together) FindAll(
 	ctx context.Context, owner identity.Owner, ids []uuid.UUID,
 ) ([]datasource.Source, error) {

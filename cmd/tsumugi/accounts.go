@@ -147,7 +147,6 @@ func (a accounts) Invite(ctx context.Context, email, name string) (subject strin
 	return subject, err
 }
 
-// InviteFederated implements org.Accounts.
 func (a accounts) InviteFederated(ctx context.Context, email, name string) (subject string, err error) {
 	sub, err := a.users.CreateExternalUser(ctx, uuid.Nil, email, name)
 	if err != nil {
@@ -156,22 +155,18 @@ func (a accounts) InviteFederated(ctx context.Context, email, name string) (subj
 	return sub.String(), a.mailer.Send(ctx, mail.SSOInvitation{Email: email, Name: name})
 }
 
-// Rename implements org.Accounts.
 func (a accounts) Rename(ctx context.Context, subject, name string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Rename(ctx, subject, name) })
 }
 
-// Disable implements org.Accounts.
 func (a accounts) Disable(ctx context.Context, subject string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Disable(ctx, subject) })
 }
 
-// Enable implements org.Accounts.
 func (a accounts) Enable(ctx context.Context, subject string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Enable(ctx, subject) })
 }
 
-// Delete implements org.Accounts.
 func (a accounts) Delete(ctx context.Context, subject string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Delete(ctx, subject) })
 }
@@ -200,14 +195,12 @@ type withPassword struct {
 	refused  error // Set if the password is rejected or the organization allows single sign-on only.
 }
 
-// Invite implements org.Accounts.
 func (a *withPassword) Invite(ctx context.Context, email, name string) (subject string, err error) {
 	sub, err := poolUser(ctx, a.users, account{email: email, name: name, password: a.password})
 	a.refused = err
 	return sub.String(), err
 }
 
-// InviteFederated implements org.Accounts.
 func (a *withPassword) InviteFederated(context.Context, string, string) (subject string, err error) {
 	a.refused = fault.Errorf(fault.Invalid, "この組織ではシングルサインオンを使うため、パスワードを設定できません。")
 	return "", a.refused

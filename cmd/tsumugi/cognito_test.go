@@ -55,7 +55,6 @@ func newExternalPool(t *testing.T) *externalPool {
 	return e
 }
 
-// Send implements mail.Sender.
 func (e *externalPool) Send(_ context.Context, message mail.Message) error {
 	if invitation, ok := message.(mail.Invitation); ok {
 		e.invited <- invitation

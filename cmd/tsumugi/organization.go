@@ -39,7 +39,6 @@ type terms struct {
 // date is a day such as 2026-12-01.
 type date time.Time
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (d *date) UnmarshalText(text []byte) error {
 	t, err := time.Parse(time.DateOnly, string(text))
 	if err != nil {

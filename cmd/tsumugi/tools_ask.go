@@ -13,7 +13,6 @@ import (
 // askingTools are tools whose calls need decisions as if they had effects. Browser tests use them.
 type askingTools struct{ chat.Tools }
 
-// Of implements chat.Tools.
 func (a askingTools) Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error) {
 	tools, err := a.Tools.Of(ctx, owner, names)
 	for i := range tools {

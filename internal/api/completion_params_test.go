@@ -332,7 +332,6 @@ type grounded struct{}
 
 const missing = "スキルのファイルが1件、見つかりません。"
 
-// Ground implements chat.Grounder.
 func (grounded) Ground(_ context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	tell(chat.Step{Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: missing})
 	return chat.Grounds{Prompt: req.Prompt, Sources: []chat.Source{{
@@ -340,7 +339,6 @@ func (grounded) Ground(_ context.Context, req *chat.AnswerRequest, tell func(cha
 	}}}, nil
 }
 
-// Estimate implements chat.Grounder.
 func (grounded) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 // TestCompletionsInJSON: an answer in JSON is exactly the text of the model, without notices and citations.

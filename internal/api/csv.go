@@ -71,7 +71,6 @@ func writeCSV(c *call, t table) error {
 // byteCount counts the bytes that are written.
 type byteCount int64
 
-// Write implements io.Writer.
 func (n *byteCount) Write(b []byte) (int, error) {
 	*n += byteCount(len(b))
 	return len(b), nil

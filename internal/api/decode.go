@@ -65,7 +65,6 @@ type nullable[T any] struct {
 	value T
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (n *nullable[T]) UnmarshalJSON(data []byte) error {
 	n.given = true
 	return json.Unmarshal(data, &n.value)

@@ -76,7 +76,6 @@ type recorder struct {
 	requests []llm.Request // Guarded by mu.
 }
 
-// Stream implements llm.Model.
 func (m *recorder) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 	if !llmtest.IsTitle(req.Messages) {
 		m.mu.Lock()

@@ -266,7 +266,6 @@ type notified struct {
 	listening chan struct{}
 }
 
-// NotificationsMissed implements org.Events.
 func (n *notified) NotificationsMissed() {
 	n.LiveEvents.NotificationsMissed()
 	n.once.Do(func() { close(n.listening) })

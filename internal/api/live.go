@@ -170,7 +170,6 @@ type upgrade struct {
 	conn net.Conn
 }
 
-// Hijack implements http.Hijacker.
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(u.ResponseWriter).Hijack()
 	u.conn = conn

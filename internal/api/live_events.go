@@ -51,7 +51,6 @@ func topicsOf(actor identity.Actor, projects []uuid.UUID) []string {
 	return topics
 }
 
-// ThreadChanged implements chat.Events.
 func (e *LiveEvents) ThreadChanged(readers chat.Readers, thread chat.Thread) {
 	reader := thread.UserID
 	if readers.ProjectID != nil {
@@ -62,21 +61,18 @@ func (e *LiveEvents) ThreadChanged(readers chat.Readers, thread chat.Thread) {
 	})
 }
 
-// ThreadDeleted implements chat.Events.
 func (e *LiveEvents) ThreadDeleted(readers chat.Readers, threadID uuid.UUID) {
 	e.publishTo(topicOfReaders(readers), func() any {
 		return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true}
 	})
 }
 
-// MessageChanged implements chat.Events.
 func (e *LiveEvents) MessageChanged(readers chat.Readers, message chat.Message) {
 	e.publishTo(topicOfReaders(readers), func() any {
 		return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)}
 	})
 }
 
-// ToolCallChanged implements chat.Events.
 func (e *LiveEvents) ToolCallChanged(owner identity.Owner, a chat.ToolApproval) {
 	e.publish(owner.UserID, func() any {
 		return LiveToolCall{
@@ -85,7 +81,6 @@ func (e *LiveEvents) ToolCallChanged(owner identity.Owner, a chat.ToolApproval) 
 	})
 }
 
-// MessageDeleted implements chat.Events.
 func (e *LiveEvents) MessageDeleted(readers chat.Readers, threadID, messageID uuid.UUID) {
 	e.publishTo(topicOfReaders(readers), func() any {
 		return LiveMessageDeleted{Type: "message", ID: messageID, ThreadID: threadID, Deleted: true}
@@ -126,28 +121,22 @@ func topicOfNotice(n org.Notification) string {
 	return topic
 }
 
-// NotificationsMissed implements org.Events.
 func (e *LiveEvents) NotificationsMissed() { e.feed.MarkMissed() }
 
-// NotificationsRead implements org.Events.
 func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
 	e.publish(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
 }
 
-// SourceChanged implements datasource.Events.
 func (e *LiveEvents) SourceChanged(owner identity.Owner, source datasource.Source) {
 	e.publish(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
 }
 
-// SourceDeleted implements datasource.Events.
 func (e *LiveEvents) SourceDeleted(owner identity.Owner, id uuid.UUID) {
 	e.publish(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
-// ProjectChanged implements project.Events.
 func (e *LiveEvents) ProjectChanged(id uuid.UUID) { e.publishProject(id, "project") }
 
-// ProjectSourcesChanged implements project.Events.
 func (e *LiveEvents) ProjectSourcesChanged(id uuid.UUID) { e.publishProject(id, "data_sources") }
 
 func (e *LiveEvents) publishProject(id uuid.UUID, change string) {

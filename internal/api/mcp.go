@@ -122,15 +122,12 @@ type mcpService struct {
 	call *call
 }
 
-// HasScope implements mcp.Service.
 func (m mcpService) HasScope(scopes ...identity.Scope) bool { return m.call.actor.HasScope(scopes...) }
 
-// Skills implements mcp.Service.
 func (m mcpService) Skills(ctx context.Context) ([]openai.Model, error) {
 	return m.models(ctx, m.call.actor)
 }
 
-// Search implements mcp.Service.
 func (m mcpService) Search(ctx context.Context, query string, projectID *uuid.UUID, limit int) (
 	[]datasource.RetrievedPassage, error,
 ) {
@@ -144,12 +141,10 @@ func (m mcpService) Search(ctx context.Context, query string, projectID *uuid.UU
 	return m.Sources.Search(ctx, owner, query, limit)
 }
 
-// Documents implements mcp.Service.
 func (m mcpService) Documents(ctx context.Context, offset, limit int) ([]datasource.ListItem, error) {
 	return m.Sources.List(ctx, m.call.actor.Owner(), "", offset, limit)
 }
 
-// Passages implements mcp.Service.
 func (m mcpService) Passages(ctx context.Context, id uuid.UUID, offset, limit int) (
 	datasource.Source, []datasource.Passage, error,
 ) {
@@ -162,12 +157,10 @@ func (m mcpService) Passages(ctx context.Context, id uuid.UUID, offset, limit in
 	return source, passages, err
 }
 
-// Threads implements mcp.Service.
 func (m mcpService) Threads(ctx context.Context, offset, limit int) ([]chat.Thread, error) {
 	return m.Chat.ListThreads(ctx, m.call.actor.Owner(), chat.ThreadFilter{}, offset, limit)
 }
 
-// Thread implements mcp.Service.
 func (m mcpService) Thread(ctx context.Context, id uuid.UUID) (string, error) {
 	owner := m.call.actor.Owner()
 	thread, err := m.Chat.FindThread(ctx, owner, id)
@@ -179,7 +172,6 @@ func (m mcpService) Thread(ctx context.Context, id uuid.UUID) (string, error) {
 	return threadMarkdown(thread, branch), err
 }
 
-// Explain implements mcp.Service.
 func (m mcpService) Explain(err error) string {
 	problem := m.problem(m.call.r, err)
 	lines := []string{problem.Detail}
@@ -191,7 +183,6 @@ func (m mcpService) Explain(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Ask implements mcp.Service.
 func (m mcpService) Ask(ctx context.Context, q mcp.Question, report func(characters int)) (mcp.Answer, error) {
 	actor := m.call.actor
 	leave, err := m.occupy(ratelimit.KindStream, actor)

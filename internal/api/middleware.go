@@ -103,7 +103,6 @@ type timedBody struct {
 	rc *http.ResponseController
 }
 
-// Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {

@@ -62,7 +62,6 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 	return u
 }
 
-// Send implements mail.Sender.
 func (u *userPool) Send(_ context.Context, message mail.Message) error {
 	switch message := message.(type) {
 	case mail.Invitation:

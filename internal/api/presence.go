@@ -32,7 +32,6 @@ func (p *Presence) UserChanged(userID uuid.UUID) {
 	p.transfers.recheck(userID)
 }
 
-// ConnectedUsers implements identity.Events.
 func (p *Presence) ConnectedUsers() []uuid.UUID {
 	present := make(map[uuid.UUID]struct{})
 	for _, person := range p.streams.People() {

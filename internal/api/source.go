@@ -142,7 +142,6 @@ func cutOff(err error) error {
 // content is a file while it is being received.
 type content struct{ part io.Reader }
 
-// Read implements io.Reader.
 func (c content) Read(p []byte) (int, error) {
 	n, err := c.part.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -158,7 +157,6 @@ type patientBody struct {
 	end time.Time
 }
 
-// Read implements io.Reader.
 func (b *patientBody) Read(p []byte) (int, error) {
 	deadline := time.Now().Add(bodyTimeout)
 	if deadline.After(b.end) {
@@ -213,7 +211,6 @@ func writeBytes(w http.ResponseWriter, media, cache string, file []byte) error {
 // patientWriter is a response without a time limit as long as the client reads.
 type patientWriter struct{ http.ResponseWriter }
 
-// Write implements io.Writer.
 func (p patientWriter) Write(b []byte) (int, error) {
 	moveWriteDeadline(p.ResponseWriter)
 	return p.ResponseWriter.Write(b) //nolint:gosec // Attachments, pictures and JSON, with their types and nosniff.

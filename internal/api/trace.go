@@ -56,7 +56,6 @@ func NewLogHandler(next slog.Handler) slog.Handler {
 	return logHandler{next}
 }
 
-// Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 	var attrs []slog.Attr
 	if id := requestID(ctx); id != "" {
@@ -72,10 +71,8 @@ func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, record)
 }
 
-// WithAttrs implements slog.Handler.
 func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return logHandler{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup implements slog.Handler.
 func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }

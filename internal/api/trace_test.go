@@ -43,7 +43,6 @@ func newRefusing(t *testing.T) *refusing {
 	return s
 }
 
-// VerifyIDToken implements identity.Verifier.
 func (s *refusing) VerifyIDToken(ctx context.Context, _ string) (identity.Claims, error) {
 	s.log.With("part", "identity").InfoContext(ctx, "looked at a token")
 	return identity.Claims{}, s.err

@@ -67,7 +67,6 @@ func (t *Transfers) recheck(person uuid.UUID) {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (s *transfer) Write(b []byte) (int, error) {
 	if s.changed.Swap(false) {
 		if err := s.check(); err != nil {

@@ -92,10 +92,8 @@ type Object struct {
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
-// MarshalText implements encoding.TextMarshaler.
 func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
 		return errors.New("a hash must have 64 hexadecimal digits")

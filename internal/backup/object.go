@@ -30,7 +30,6 @@ func newHashingReader(source io.Reader) *hashingReader {
 	return &hashingReader{source: source, hash: sha256.New()}
 }
 
-// Read implements io.Reader.
 func (r *hashingReader) Read(p []byte) (int, error) {
 	n, err := r.source.Read(p)
 	_, _ = r.hash.Write(p[:n]) // It never fails.
@@ -73,7 +72,6 @@ func openObject(ctx context.Context, from *bucket.Bucket, name string, want Obje
 	return r, nil
 }
 
-// Read implements io.Reader.
 func (r *objectReader) Read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -107,7 +105,6 @@ func (r *objectReader) failure() error {
 	return r.err
 }
 
-// Close implements io.Closer.
 func (r *objectReader) Close() error { return r.close() }
 
 // workers is the number of files that are copied at a time, because object stores take long for each of them.

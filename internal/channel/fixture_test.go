@@ -169,7 +169,6 @@ func (f *fixture) skills() *skill.Service { return skill.NewService(f.db, skill.
 
 func (f *fixture) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// FindInstallation implements channel.Installations.
 func (f *fixture) FindInstallation(_ context.Context, surface, _, team string) (channel.Installation, error) {
 	if surface != channeltest.Name || team != "T1" {
 		return channel.Installation{}, channel.ErrNotInstalled
@@ -177,14 +176,12 @@ func (f *fixture) FindInstallation(_ context.Context, surface, _, team string) (
 	return f.Installation(context.Background(), f.installation.ID)
 }
 
-// Installation implements channel.Installations.
 func (f *fixture) Installation(context.Context, uuid.UUID) (channel.Installation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.installation, nil
 }
 
-// EraseInstallation implements channel.Installations.
 func (f *fixture) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	return f.db.EraseInstallation(ctx, id)
 }
@@ -196,7 +193,6 @@ func (f *fixture) policy(p channel.Policy) {
 	f.installation.Policy = p
 }
 
-// FindLink implements channel.Links.
 func (f *fixture) FindLink(_ context.Context, to channel.Target) (channel.LinkedMember, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,12 +202,10 @@ func (f *fixture) FindLink(_ context.Context, to channel.Target) (channel.Linked
 	return channel.LinkedMember{State: channel.LinkNone}, nil
 }
 
-// Invite implements channel.Links.
 func (f *fixture) Invite(_ context.Context, to channel.Target) (string, error) {
 	return "https://tsumugi.example/setting/slack?state=" + to.Person, nil
 }
 
-// RemoveLink implements channel.Links.
 func (f *fixture) RemoveLink(_ context.Context, to channel.Target) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

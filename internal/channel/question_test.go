@@ -94,12 +94,10 @@ func TestSourcesAfterAnAnswer(t *testing.T) {
 // grounder implements chat.Grounder by a function.
 type grounder func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
 
-// Ground implements chat.Grounder.
 func (g grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	return g(ctx, req, tell)
 }
 
-// Estimate implements chat.Grounder.
 func (grounder) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {

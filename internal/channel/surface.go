@@ -208,7 +208,6 @@ type RateLimitError struct {
 	RetryAfter time.Duration
 }
 
-// Error implements error.
 func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("channel: %s is rate limited for %v", e.Method, e.RetryAfter)
 }

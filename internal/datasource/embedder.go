@@ -97,7 +97,6 @@ type countingEmbedder struct {
 	counts *embedder
 }
 
-// Embed implements Embedder.
 func (c countingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.Embedder.Embed(ctx, texts)
 	switch {

@@ -219,7 +219,6 @@ type uploadReader struct {
 	size    int64
 }
 
-// Read implements io.Reader.
 func (m *uploadReader) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	if m.size += int64(n); m.size > MaxSize {

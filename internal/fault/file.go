@@ -44,7 +44,6 @@ type UnreadableError struct {
 	Reason string
 }
 
-// Error implements error.
 func (e *UnreadableError) Error() string { return e.Reason }
 
 // Refusal returns the error for the person who uploads the file.

@@ -79,7 +79,6 @@ type idClaims struct {
 
 var errNotIDToken = errors.New("identity: not an id token")
 
-// Validate implements jwt.ClaimsValidator.
 func (c *idClaims) Validate() error {
 	if c.TokenUse != "id" || c.Subject == "" {
 		return errNotIDToken

@@ -157,7 +157,6 @@ func inOrder(data []openai.Embedding, texts int) ([][]float32, error) {
 // boundedCapture is a capture with a bounded response body.
 type boundedCapture struct{ capture }
 
-// Do implements openai.HTTPDoer.
 func (b *boundedCapture) Do(req *http.Request) (*http.Response, error) {
 	response, err := b.capture.Do(req)
 	if err == nil {

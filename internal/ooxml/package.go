@@ -147,7 +147,6 @@ type partReader struct {
 	n      int64
 }
 
-// Read implements io.Reader.
 func (r *partReader) Read(b []byte) (int, error) {
 	p := r.pkg
 	if p.stopped == nil {

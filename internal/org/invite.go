@@ -243,7 +243,6 @@ func notInAddress(r rune) bool {
 	return r <= ' ' || r >= 0x7F || r == '"' || r == '<' || r == '>' || r == ','
 }
 
-// invite implements Invite and Enroll.
 func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, error) {
 	people, err := json.Marshal(call.Invitees)
 	if err != nil {

@@ -156,7 +156,6 @@ func withoutComma(object []byte) []byte {
 // looseString is a string that can also be decoded from another JSON value.
 type looseString string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (l *looseString) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		return json.Unmarshal(data, (*string)(l))

@@ -31,7 +31,6 @@ type Error struct {
 	Err    error
 }
 
-// Error implements error.
 func (e *Error) Error() string { return "the proxy " + e.Host + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -64,7 +63,6 @@ type statusError struct {
 	status string
 }
 
-// Error implements error.
 func (e statusError) Error() string { return "refused with status " + e.status }
 
 func dialSOCKS(ctx context.Context, via *url.URL, address string) (net.Conn, error) {
@@ -137,5 +135,4 @@ type tunnel struct {
 	reader *bufio.Reader
 }
 
-// Read implements net.Conn.
 func (t *tunnel) Read(p []byte) (int, error) { return t.reader.Read(p) }

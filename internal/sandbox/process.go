@@ -193,7 +193,6 @@ type source struct {
 	err error
 }
 
-// Read implements io.Reader.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -205,7 +204,6 @@ func (s *source) Read(p []byte) (int, error) {
 // message stores the first maxMessage bytes written to it.
 type message struct{ b strings.Builder }
 
-// Write implements io.Writer.
 func (m *message) Write(p []byte) (int, error) {
 	m.b.Write(p[:min(len(p), maxMessage-m.b.Len())])
 	return len(p), nil

@@ -52,7 +52,6 @@ type response struct {
 	target string // The name of the resource, for the list of calls.
 }
 
-// ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client, err := h.service.authenticate(r.Context(), r.Header.Get("Authorization"))
 	if err != nil {

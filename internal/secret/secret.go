@@ -92,7 +92,6 @@ func (k Keyring) String() string {
 	return strings.Join(ids, ",")
 }
 
-// LogValue implements slog.LogValuer.
 func (k Keyring) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // Seal encrypts a secret with the first key. Open needs the same owner, so that a sealed secret cannot be copied to the

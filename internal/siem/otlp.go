@@ -86,19 +86,15 @@ func NewOTLP(cfg OTLPConfig, log *slog.Logger) (*OTLP, error) {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Name implements Sink.
 func (o *OTLP) Name() string { return "otlp" }
 
-// Refused implements Sink.
 func (o *OTLP) Refused() int64 { return o.refused.Load() }
 
 // Check implements Sink. It sends an empty request.
 func (o *OTLP) Check(ctx context.Context) error { return o.post(ctx, nil) }
 
-// Close implements Sink.
 func (o *OTLP) Close() { o.cfg.Client.CloseIdleConnections() }
 
-// Send implements Sink.
 func (o *OTLP) Send(ctx context.Context, events []Event) (confirmed int64, err error) {
 	now := time.Now()
 	var records []*logspb.LogRecord
@@ -126,7 +122,6 @@ type busyError struct {
 	after  time.Duration
 }
 
-// Error implements error.
 func (e *busyError) Error() string { return "status " + e.status }
 
 // deliver sends records. If the receiver refuses them, deliver divides them until only the refused ones are left out.

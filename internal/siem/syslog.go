@@ -93,13 +93,11 @@ func NewSyslog(cfg SyslogConfig) (*Syslog, error) {
 	return s, nil
 }
 
-// Name implements Sink.
 func (s *Syslog) Name() string { return "syslog" }
 
 // Refused implements Sink. A receiver refuses nothing.
 func (s *Syslog) Refused() int64 { return 0 }
 
-// Check implements Sink.
 func (s *Syslog) Check(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -108,7 +106,6 @@ func (s *Syslog) Check(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Close implements Sink.
 func (s *Syslog) Close() {
 	if s.conn != nil {
 		_ = s.conn.Close()
@@ -117,7 +114,6 @@ func (s *Syslog) Close() {
 	}
 }
 
-// Send implements Sink.
 func (s *Syslog) Send(ctx context.Context, events []Event) (confirmed int64, err error) {
 	if s.conn == nil {
 		if s.conn, err = s.connect(ctx); err != nil {

@@ -19,7 +19,6 @@ import (
 
 var _ workspace.Directory = (*Adapter)(nil)
 
-// Identify implements workspace.Directory.
 func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (workspace.Workspace, error) {
 	client := a.client(channel.Installation{Credentials: c})
 	test, err := client.AuthTestContext(ctx)
@@ -54,7 +53,6 @@ func refused(method string, err error, what string) error {
 		"Slackに接続できません。サーバーからSlackへの通信を確認して、もう一度お試しください。")
 }
 
-// Profile implements workspace.Directory.
 func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person string) (workspace.Profile, error) {
 	user, err := a.client(in).GetUserInfoContext(ctx, person)
 	if err != nil {
@@ -74,7 +72,6 @@ func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person s
 	return p, nil
 }
 
-// Check implements workspace.Directory.
 func (a *Adapter) Check(ctx context.Context, in channel.Installation) []workspace.Check {
 	var scopes http.Header
 	client := slackgo.New(in.Credentials.BotToken, slackgo.OptionAPIURL(a.config.APIURL),
@@ -138,7 +135,6 @@ func (a *Adapter) site(path string, query url.Values) string {
 	return u.String()
 }
 
-// InstallURL implements workspace.Directory.
 func (a *Adapter) InstallURL(c channel.Credentials, redirect, state string) string {
 	return a.site("/oauth/v2/authorize", url.Values{
 		"client_id": {c.ClientID}, "scope": {strings.Join(botScopes, ",")}, "redirect_uri": {redirect},
@@ -146,7 +142,6 @@ func (a *Adapter) InstallURL(c channel.Credentials, redirect, state string) stri
 	})
 }
 
-// Install implements workspace.Directory.
 func (a *Adapter) Install(ctx context.Context, c channel.Credentials, redirect, code string) (string, error) {
 	got, err := slackgo.GetOAuthV2ResponseContext(ctx, a.http, c.ClientID, c.ClientSecret, code, redirect,
 		slackgo.OAuthOptionAPIURL(a.config.APIURL))
@@ -162,7 +157,6 @@ func (a *Adapter) Install(ctx context.Context, c channel.Credentials, redirect, 
 	return got.AccessToken, nil
 }
 
-// SignInURL implements workspace.Directory.
 func (a *Adapter) SignInURL(in channel.Installation, redirect, state, nonce string) string {
 	query := url.Values{
 		"response_type": {"code"}, "scope": {"openid"}, "client_id": {in.Credentials.ClientID},

@@ -12,7 +12,6 @@ import (
 // maxHomeSkills is the maximum number of skills in the home tab, because a view has at most 100 blocks.
 const maxHomeSkills = 40
 
-// ShowHome implements channel.Host.
 func (a *Adapter) ShowHome(ctx context.Context, to channel.Target, h channel.Home) error {
 	_, err := a.client(to.Installation).PublishViewContext(ctx, slackgo.PublishViewContextRequest{
 		UserID: to.Person,
@@ -48,7 +47,6 @@ func homeBlocks(h channel.Home) []slackgo.Block {
 	return blocks
 }
 
-// ShowPrompts implements channel.Host.
 func (a *Adapter) ShowPrompts(ctx context.Context, to channel.Target, prompts []channel.Prompt) error {
 	parameters := slackgo.AssistantThreadsSetSuggestedPromptsParameters{
 		Title: "質問の例", ChannelID: to.Channel, ThreadTS: to.Thread,
@@ -63,7 +61,6 @@ func (a *Adapter) ShowPrompts(ctx context.Context, to channel.Target, prompts []
 		a.client(to.Installation).SetAssistantThreadsSuggestedPromptsContext(ctx, parameters))
 }
 
-// ShowTitle implements channel.Host.
 func (a *Adapter) ShowTitle(ctx context.Context, to channel.Target, title string) error {
 	return shownOnly("assistant.threads.setTitle", a.client(to.Installation).SetAssistantThreadsTitleContext(ctx,
 		slackgo.AssistantThreadsSetTitleParameters{

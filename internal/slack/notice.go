@@ -152,7 +152,6 @@ func (a *Adapter) Open(
 // questionType is the metadata type of a question that was asked with a command.
 const questionType = "tsumugi_question"
 
-// Attach implements channel.Surface.
 func (a *Adapter) Attach(ctx context.Context, to channel.Target, f channel.Attachment) error {
 	title := f.Name + " (" + f.AnswerID.String()[:8] + ")"
 	if f.Again {

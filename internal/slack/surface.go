@@ -92,7 +92,6 @@ func (a *Adapter) startStream(ctx context.Context, to channel.Target, text strin
 	return ts, err
 }
 
-// Append implements channel.Surface.
 func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
 	more, err := a.growth(to, ref, from, d)
 	if err != nil || more == "" {
@@ -103,7 +102,6 @@ func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref
 	return result("chat.appendStream", err)
 }
 
-// Finish implements channel.Surface.
 func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
 	more, err := a.growth(to, ref, from, d)
 	if err != nil {
@@ -270,7 +268,6 @@ func (a *Adapter) rest(ctx context.Context, to channel.Target) {
 	}
 }
 
-// Status implements channel.Surface.
 func (a *Adapter) Status(ctx context.Context, to channel.Target, text string) error {
 	if to.Thread == "" {
 		return nil

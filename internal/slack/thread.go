@@ -56,7 +56,6 @@ func (a *Adapter) replies(ctx context.Context, to channel.Target, q replyQuery) 
 	return all, self, nil
 }
 
-// History implements channel.Surface.
 func (a *Adapter) History(ctx context.Context, to channel.Target, before channel.Ref) ([]channel.Message, error) {
 	if string(before) == to.Thread && before != "" {
 		return nil, nil
@@ -98,7 +97,6 @@ func (a *Adapter) within(ctx context.Context, to channel.Target) error {
 	return nil
 }
 
-// Place implements channel.Surface.
 func (a *Adapter) Place(ctx context.Context, to channel.Target) (channel.Place, error) {
 	if known, ok := a.places.get(place(to)); ok {
 		return known, nil
@@ -116,7 +114,6 @@ func (a *Adapter) Place(ctx context.Context, to channel.Target) (channel.Place, 
 	return found, nil
 }
 
-// Message implements channel.Surface.
 func (a *Adapter) Message(ctx context.Context, to channel.Target, ref channel.Ref) (channel.Message, error) {
 	messages, self, err := a.replies(ctx, to, replyQuery{oldest: string(ref), latest: string(ref)})
 	if err != nil {
@@ -193,7 +190,6 @@ const maxMentions = 20
 // mentioned matches the id of a person in a plain text.
 var mentioned = regexp.MustCompile(`@[UW][A-Z0-9]{6,20}\b`)
 
-// ResolveMentions implements channel.Surface.
 func (a *Adapter) ResolveMentions(ctx context.Context, to channel.Target, text string) string {
 	n := 0
 	return mentioned.ReplaceAllStringFunc(text, func(id string) string {

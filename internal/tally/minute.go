@@ -23,17 +23,14 @@ func (t *Tally) Minute(kind string) *Minute {
 	return m
 }
 
-// Increment implements httprate.LimitCounter.
 func (m *Minute) Increment(key string, window time.Time) error { return m.IncrementBy(key, window, 1) }
 
-// IncrementBy implements httprate.LimitCounter.
 func (m *Minute) IncrementBy(key string, window time.Time, n int) error {
 	key = Key(key)
 	m.count.Add(key, n)
 	return m.LimitCounter.IncrementBy(key, window, n)
 }
 
-// Get implements httprate.LimitCounter.
 func (m *Minute) Get(key string, window, previous time.Time) (current, before int, err error) {
 	return m.LimitCounter.Get(Key(key), window, previous)
 }

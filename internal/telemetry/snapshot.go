@@ -13,7 +13,6 @@ type collector func() []prometheus.Metric
 // Describe implements prometheus.Collector. Without descriptions, the registry checks the metrics on each scrape.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
 func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	for _, m := range c() {
 		metrics <- m

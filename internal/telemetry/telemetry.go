@@ -98,7 +98,6 @@ type loggingExporter struct {
 	log *slog.Logger
 }
 
-// ExportSpans implements sdktrace.SpanExporter.
 func (e loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		e.log.WarnContext(ctx, "telemetry: traces not exported", "spans", len(spans), "err", err)

@@ -242,7 +242,6 @@ type boundedBody struct {
 	exchange *bounded
 }
 
-// Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		b.exchange.fail(errTooLarge)

@@ -9,7 +9,6 @@ import (
 // memberNames is the names of a JSON object's members in their order.
 type memberNames []string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (n *memberNames) UnmarshalJSON(object []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	_, err := decoder.Token()

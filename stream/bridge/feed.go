@@ -41,14 +41,12 @@ func (b *Bridge) publishMissed() {
 	}
 }
 
-// Publish implements stream.Transport.
 func (b *Bridge) Publish(topic string, event []byte) {
 	if err := b.nc.Publish(feedSubjects+token(topic), event); err != nil {
 		b.log.Warn("bridge: publishing an event failed", "err", err)
 	}
 }
 
-// Subscribe implements stream.Transport.
 func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func()) (stop func(), err error) {
 	messages := make(chan *nats.Msg, feedBuffer)
 	sub, err := b.nc.ChanSubscribe(feedSubjects+"*", messages)

@@ -40,7 +40,6 @@ func (b *Bridge) Writer(messageID string, run int) stream.LogWriter {
 // textSubject returns the subject of a message's entries.
 func textSubject(messageID string) string { return textSubjects + token(messageID) }
 
-// Append implements stream.LogWriter.
 func (w *writer) Append(ctx context.Context, entry []byte) error {
 	if !w.b.nc.IsConnected() {
 		return errDisconnected
@@ -163,7 +162,6 @@ func (b *Bridge) purge(e ended) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(e.subject), jetstream.WithPurgeSequence(e.last+1))
 }
 
-// Follow implements stream.Transport.
 func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	pause := 100 * time.Millisecond
 	for {

@@ -134,7 +134,6 @@ type writer struct {
 	last      uint64 // The latest entry of this writer.
 }
 
-// Writer implements stream.Transport.
 func (d *Node) Writer(messageID string, run int) stream.LogWriter {
 	return &writer{node: d, messageID: messageID, run: run}
 }
@@ -171,7 +170,6 @@ func (w *writer) Append(_ context.Context, data []byte) error {
 
 func (w *writer) Close() {}
 
-// Follow implements stream.Transport.
 func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	n := d.network
 	n.mu.Lock()
@@ -220,7 +218,6 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 	return ctx.Err()
 }
 
-// Publish implements stream.Transport.
 func (d *Node) Publish(topic string, payload []byte) {
 	n := d.network
 	n.mu.Lock()
@@ -238,7 +235,6 @@ func (d *Node) Publish(topic string, payload []byte) {
 	}
 }
 
-// Subscribe implements stream.Transport.
 func (d *Node) Subscribe(receive func(topic string, payload []byte), missed func()) (stop func(), err error) {
 	receiver := make(chan event, 1<<16)
 	n := d.network

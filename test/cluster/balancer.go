@@ -110,7 +110,6 @@ func (v *visit) move(to *backend) {
 	to.active.Add(1)
 }
 
-// ServeHTTP implements http.Handler.
 func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := new(visit)
 	defer v.leave()

@@ -181,7 +181,6 @@ type welcome struct {
 	complete chan struct{}   // Closed when the last line, with the way to stop the server, has been read.
 }
 
-// Write implements io.Writer.
 func (w *welcome) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -98,7 +98,6 @@ func (w *heldWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher.
 func (w *heldWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // It is net/http's.
 
 // rig is a cluster of servers and a client of the demo user.

@@ -226,7 +226,6 @@ type canceledWriter struct {
 	ctx context.Context //nolint:containedctx // Of the request.
 }
 
-// Write implements io.Writer.
 func (w canceledWriter) Write(p []byte) (int, error) {
 	if err := w.ctx.Err(); err != nil {
 		return 0, err

@@ -94,7 +94,6 @@ type Error struct {
 	fault *fault.Error
 }
 
-// Error implements error.
 func (e *Error) Error() string { return e.fault.Error() }
 
 // Unwrap returns the fault, which has the code fault.RateLimited.

@@ -235,10 +235,8 @@ func (s *Surface) check(d channel.Draft) {
 	}
 }
 
-// Traits implements channel.Surface.
 func (s *Surface) Traits() channel.Traits { return s.traits }
 
-// Begin implements channel.Surface.
 func (s *Surface) Begin(ctx context.Context, to channel.Target, d channel.Draft) (ref channel.Ref, _ error) {
 	err := s.call(ctx, Call{Method: "begin", To: to, Draft: d}, func() error {
 		s.check(d)
@@ -255,7 +253,6 @@ func (s *Surface) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	return ref, nil
 }
 
-// extend implements Append and Finish.
 func (s *Surface) extend(m *Message, from, d channel.Draft) error {
 	if !m.Streaming || time.Since(m.begun) > s.traits.AppendLifetime+time.Minute {
 		m.Streaming = false
@@ -275,7 +272,6 @@ func (m *Message) write(s *Surface, d channel.Draft) {
 	m.Writes++
 }
 
-// Append implements channel.Surface.
 func (s *Surface) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
 	return s.call(ctx, Call{Method: "append", To: to, Ref: ref, Draft: d}, func() error {
 		m := s.find(ref)
@@ -286,7 +282,6 @@ func (s *Surface) Append(ctx context.Context, to channel.Target, ref channel.Ref
 	})
 }
 
-// Replace implements channel.Surface.
 func (s *Surface) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
 	return s.call(ctx, Call{Method: "replace", To: to, Ref: ref, Draft: d}, func() error {
 		m := s.find(ref)
@@ -303,7 +298,6 @@ func (s *Surface) Replace(ctx context.Context, to channel.Target, ref channel.Re
 	})
 }
 
-// Finish implements channel.Surface.
 func (s *Surface) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
 	return s.call(ctx, Call{Method: "finish", To: to, Ref: ref, Draft: d}, func() error {
 		m := s.find(ref)
@@ -321,7 +315,6 @@ func (s *Surface) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 	})
 }
 
-// Find implements channel.Surface.
 func (s *Surface) Find(ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft) (
 	ref channel.Ref, found bool, _ error,
 ) {
@@ -346,7 +339,6 @@ func approvalID(d channel.Draft) uuid.UUID {
 	return d.Approval.ID
 }
 
-// Open implements channel.Surface.
 func (s *Surface) Open(
 	ctx context.Context, to channel.Target, _ time.Time, event, _ string,
 ) (thread string, _ error) {
@@ -357,7 +349,6 @@ func (s *Surface) Open(
 	return thread, err
 }
 
-// Attach implements channel.Surface.
 func (s *Surface) Attach(ctx context.Context, to channel.Target, a channel.Attachment) error {
 	return s.call(ctx, Call{Method: "attach", To: to}, func() error {
 		key := a.Name + " " + a.AnswerID.String()
@@ -372,7 +363,6 @@ func (s *Surface) Attach(ctx context.Context, to channel.Target, a channel.Attac
 	})
 }
 
-// Notify implements channel.Surface.
 func (s *Surface) Notify(ctx context.Context, to channel.Target, n channel.Notice) error {
 	return s.call(ctx, Call{Method: "notify", To: to}, func() error {
 		s.notices = append(s.notices, Notice{to, n})
@@ -380,7 +370,6 @@ func (s *Surface) Notify(ctx context.Context, to channel.Target, n channel.Notic
 	})
 }
 
-// Status implements channel.Surface.
 func (s *Surface) Status(ctx context.Context, to channel.Target, _ string) error {
 	return s.call(ctx, Call{Method: "status", To: to}, func() error { return nil })
 }
@@ -399,7 +388,6 @@ func (s *Surface) SetPlace(p channel.Place) {
 	s.place = p
 }
 
-// Place implements channel.Surface.
 func (s *Surface) Place(ctx context.Context, to channel.Target) (p channel.Place, _ error) {
 	err := s.call(ctx, Call{Method: "place", To: to}, func() error {
 		p = s.place
@@ -408,7 +396,6 @@ func (s *Surface) Place(ctx context.Context, to channel.Target) (p channel.Place
 	return p, err
 }
 
-// ResolveMentions implements channel.Surface.
 func (s *Surface) ResolveMentions(_ context.Context, _ channel.Target, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -418,7 +405,6 @@ func (s *Surface) ResolveMentions(_ context.Context, _ channel.Target, text stri
 	return text
 }
 
-// History implements channel.Surface.
 func (s *Surface) History(
 	ctx context.Context, to channel.Target, before channel.Ref,
 ) (messages []channel.Message, _ error) {
@@ -434,7 +420,6 @@ func (s *Surface) History(
 	return messages, err
 }
 
-// Message implements channel.Surface.
 func (s *Surface) Message(ctx context.Context, to channel.Target, ref channel.Ref) (message channel.Message, _ error) {
 	err := s.call(ctx, Call{Method: "message", To: to, Ref: ref}, func() error {
 		i := slices.IndexFunc(s.history, func(m channel.Message) bool { return m.Ref == ref })
@@ -447,7 +432,6 @@ func (s *Surface) Message(ctx context.Context, to channel.Target, ref channel.Re
 	return message, err
 }
 
-// Download implements channel.Surface.
 func (s *Surface) Download(ctx context.Context, to channel.Target, f channel.File) (content io.ReadCloser, _ error) {
 	err := s.call(ctx, Call{Method: "download", To: to}, func() error {
 		text, there := s.files[f.ID]
@@ -460,19 +444,16 @@ func (s *Surface) Download(ctx context.Context, to channel.Target, f channel.Fil
 	return content, err
 }
 
-// ShowHome implements channel.Host.
 func (s *Surface) ShowHome(ctx context.Context, to channel.Target, h channel.Home) error {
 	return s.call(ctx, Call{Method: "home", To: to, Draft: channel.Draft{URL: h.LinkURL, Markdown: h.Account}},
 		func() error { return nil })
 }
 
-// ShowPrompts implements channel.Host.
 func (s *Surface) ShowPrompts(ctx context.Context, to channel.Target, prompts []channel.Prompt) error {
 	return s.call(ctx, Call{Method: "prompts", To: to, Draft: channel.Draft{Part: len(prompts)}},
 		func() error { return nil })
 }
 
-// ShowTitle implements channel.Host.
 func (s *Surface) ShowTitle(ctx context.Context, to channel.Target, title string) error {
 	return s.call(ctx, Call{Method: "title", To: to, Draft: channel.Draft{Markdown: title}},
 		func() error { return nil })

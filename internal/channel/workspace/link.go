@@ -129,7 +129,6 @@ func (p Profile) linkable(in channel.Installation) bool {
 	return slices.Contains(p.Teams, in.TeamID)
 }
 
-// FindLink implements channel.Links.
 func (l *Linker) FindLink(ctx context.Context, to channel.Target) (channel.LinkedMember, error) {
 	in := to.Installation
 	if in.TeamID != "" && to.PersonTeam != "" && to.PersonTeam != in.TeamID {
@@ -158,7 +157,6 @@ func (l *Linker) FindLink(ctx context.Context, to channel.Target) (channel.Linke
 	return l.store.PersonLink(ctx, in, to.Person) // A concurrent event of the person may have added the link.
 }
 
-// Invite implements channel.Links.
 func (l *Linker) Invite(ctx context.Context, to channel.Target) (string, error) {
 	state, hash := opaque.New()
 	if err := l.store.AddProof(ctx, Proof{
@@ -170,7 +168,6 @@ func (l *Linker) Invite(ctx context.Context, to channel.Target) (string, error) 
 	return l.cfg.PublicURL + "/setting/slack?" + url.Values{"state": {state}}.Encode(), nil
 }
 
-// RemoveLink implements channel.Links.
 func (l *Linker) RemoveLink(ctx context.Context, to channel.Target) (bool, error) {
 	return l.store.RemovePersonLink(ctx, to.Installation, to.Person)
 }

@@ -95,19 +95,16 @@ func NewSetup(cfg SetupConfig, store Store, directory Directory, log *slog.Logge
 // fromEnvironment reports whether the server's settings configure a workspace.
 func (s *Setup) fromEnvironment() bool { return s.cfg.Environment.BotToken != "" }
 
-// FindInstallation implements channel.Installations.
 func (s *Setup) FindInstallation(
 	ctx context.Context, surface, enterpriseID, teamID string,
 ) (channel.Installation, error) {
 	return s.complete(s.store.FindInstallation(ctx, surface, enterpriseID, teamID))
 }
 
-// Installation implements channel.Installations.
 func (s *Setup) Installation(ctx context.Context, id uuid.UUID) (channel.Installation, error) {
 	return s.complete(s.store.Installation(ctx, id))
 }
 
-// EraseInstallation implements channel.Installations.
 func (s *Setup) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	s.forget()
 	return s.store.EraseInstallation(ctx, id)

@@ -134,7 +134,6 @@ func (b *Bucket) Check(ctx context.Context) (err error) {
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.blobs.Close() }
 
-// Write implements datasource.Files.
 func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) error {
 	return b.WriteObject(ctx, key(id), content)
 }
@@ -216,7 +215,6 @@ type reader struct {
 	err    error
 }
 
-// Read implements io.Reader.
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -235,7 +233,6 @@ func storageError(err error) error {
 	return err
 }
 
-// Open implements datasource.Files.
 func (b *Bucket) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	return b.OpenObject(ctx, key(id))
 }

@@ -39,7 +39,6 @@ type pageHead struct {
 // pageWriter is an extract.Sink that writes frames.
 type pageWriter struct{ *sandbox.Writer }
 
-// Opened implements extract.Sink.
 func (w pageWriter) Opened(pages int) error { return w.step(pages) }
 
 // Page implements extract.Sink: it writes a page. total is the number of pages, 0 while it is unknown.

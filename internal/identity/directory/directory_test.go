@@ -49,7 +49,6 @@ type postbox struct {
 	fail error
 }
 
-// Send implements mail.Sender.
 func (b *postbox) Send(_ context.Context, message mail.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,6 @@ func InProcess(handler http.Handler) http.RoundTripper { return transport{handle
 
 type transport struct{ handler http.Handler }
 
-// RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	served := req.Clone(req.Context()) // A RoundTripper must not modify the caller's request.
 	if served.Host == "" {
@@ -43,7 +42,6 @@ type answer struct {
 	body         bytes.Buffer
 }
 
-// Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
 // WriteHeader implements http.ResponseWriter. Only the first call counts.
@@ -53,7 +51,6 @@ func (a *answer) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (a *answer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(b)

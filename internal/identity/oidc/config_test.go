@@ -161,7 +161,6 @@ func TestProviderIsAway(t *testing.T) {
 // redirected sends all requests to a server.
 type redirected struct{ to *httptest.Server }
 
-// RoundTrip implements http.RoundTripper.
 func (r redirected) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	request.URL.Host = r.to.Listener.Addr().String()

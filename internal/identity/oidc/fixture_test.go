@@ -71,7 +71,6 @@ type poolStore struct {
 	f *fixture
 }
 
-// CreateGrant implements pool.Store.
 func (s poolStore) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (bool, error) {
 	if before := s.f.beforeGrant; before != nil {
 		s.f.beforeGrant = nil

@@ -49,7 +49,6 @@ type metadata struct {
 // unreachable is the error of a provider that gives no response.
 type unreachable struct{ err error }
 
-// Error implements error.
 func (u *unreachable) Error() string { return "oidc: the provider is not reachable: " + u.err.Error() }
 
 // Unwrap returns the cause.
@@ -61,7 +60,6 @@ type boundedTransport struct {
 	failed *atomic.Pointer[error]
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.base.RoundTrip(r)
 	if err != nil {

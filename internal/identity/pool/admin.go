@@ -21,7 +21,6 @@ const (
 // timestamp is a time as the protocol writes it: seconds since 1970, with milliseconds.
 type timestamp time.Time
 
-// MarshalJSON implements json.Marshaler.
 func (t timestamp) MarshalJSON() ([]byte, error) {
 	milliseconds := time.Time(t).UnixMilli()
 	return fmt.Appendf(nil, "%d.%03d", milliseconds/1000, milliseconds%1000), nil

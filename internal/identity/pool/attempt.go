@@ -80,7 +80,6 @@ type failingReader struct {
 	err  error
 }
 
-// Read implements io.Reader.
 func (f *failingReader) Read(p []byte) (int, error) {
 	if f.err != nil {
 		return 0, f.err

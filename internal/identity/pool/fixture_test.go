@@ -128,7 +128,6 @@ func newPostbox() *postbox {
 	}
 }
 
-// Send implements mail.Sender.
 func (b *postbox) Send(_ context.Context, message mail.Message) error {
 	switch message := message.(type) {
 	case mail.Invitation:

@@ -13,7 +13,6 @@ type refusal struct {
 	again   bool // Whether the same call may succeed later.
 }
 
-// Error implements error.
 func (r *refusal) Error() string { return r.kind + ": " + r.message }
 
 func (r *refusal) statusCode() int {

@@ -35,7 +35,6 @@ type Rejection struct {
 	Advice string // In Japanese, for an administrator who tries the settings.
 }
 
-// Error implements error.
 func (r *Rejection) Error() string { return "sso: " + r.Reason }
 
 // Reject returns a rejection.

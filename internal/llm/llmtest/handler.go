@@ -41,7 +41,6 @@ func NewHandler(pace time.Duration) *Handler {
 	return h
 }
 
-// ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
 func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {

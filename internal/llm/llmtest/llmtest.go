@@ -46,7 +46,6 @@ func isInstructed(messages []llm.Message, instruction string) bool {
 // Func is a Model implemented by a function.
 type Func func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error)
 
-// Stream implements llm.Model.
 func (f Func) Stream(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
 	return f(ctx, req, emit)
 }
@@ -122,7 +121,6 @@ type ending struct {
 	err    error
 }
 
-// Stream implements llm.Model.
 func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
 	if IsTitle(req.Messages) {
 		return say(ctx, req, emit, Title)

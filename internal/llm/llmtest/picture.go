@@ -19,7 +19,6 @@ type wireContent struct {
 	pictures []llm.Picture
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (c *wireContent) UnmarshalJSON(encoded []byte) error {
 	if err := json.Unmarshal(encoded, &c.text); err == nil {
 		return nil

@@ -116,7 +116,6 @@ func (p *Provider) Wait(n int) *ReceivedRequest {
 	}
 }
 
-// ServeHTTP implements http.Handler.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		http.NotFound(w, r) // The provider lists no models.

@@ -11,7 +11,6 @@ import (
 // InProcess is a picture.Reader without child processes.
 type InProcess struct{}
 
-// ReadPicture implements picture.Reader.
 func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {

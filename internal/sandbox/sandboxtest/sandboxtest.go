@@ -31,7 +31,6 @@ func Main(m *testing.M, tasks map[string]sandbox.Task) {
 
 type mischief struct{ r io.Reader }
 
-// Read implements io.Reader.
 func (m *mischief) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	how, found := strings.CutPrefix(string(p[:n]), "misbehave ")

@@ -51,7 +51,6 @@ func New(base string, more ...Page) *Server {
 	return s
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked[r.URL.Path]++

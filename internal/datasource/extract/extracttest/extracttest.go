@@ -17,10 +17,8 @@ import (
 // whose pages are separated by form feeds. It treats an empty page as a picture.
 type InProcess struct{}
 
-// Prepare implements datasource.Extractor.
 func (InProcess) Prepare(context.Context, string) error { return nil }
 
-// Extract implements datasource.Extractor.
 func (InProcess) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(extract.Page, int) error,
 ) error {
@@ -64,7 +62,6 @@ func Rect(page int) extract.Rect {
 	return extract.Rect{Page: page, X: 0.25, Y: 0.25, Width: 0.5, Height: 0.125}
 }
 
-// Locate implements datasource.Extractor.
 func (InProcess) Locate(_ context.Context, _ string, file io.Reader, page, from, to int) (extract.Place, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {
@@ -83,7 +80,6 @@ func (InProcess) Locate(_ context.Context, _ string, file io.Reader, page, from,
 	return place, nil
 }
 
-// Paragraphs implements datasource.Extractor.
 func (InProcess) Paragraphs(_ context.Context, file io.Reader) (string, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {
@@ -92,7 +88,6 @@ func (InProcess) Paragraphs(_ context.Context, file io.Reader) (string, error) {
 	return extract.Paragraphs(content)
 }
 
-// Redline implements datasource.Extractor.
 func (InProcess) Redline(_ context.Context, file io.Reader, edit redline.Edit) ([]byte, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {

@@ -148,7 +148,6 @@ type fontFolder struct{ font *FontFile }
 
 const fontName = "font.ttf"
 
-// Open implements fs.FS.
 func (f fontFolder) Open(name string) (fs.File, error) {
 	switch {
 	case !fs.ValidPath(name):
@@ -193,7 +192,6 @@ func (f *folderHandle) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: f.info.name, Err: errors.New("is a directory")}
 }
 
-// ReadDir implements fs.ReadDirFile.
 func (f *folderHandle) ReadDir(n int) ([]fs.DirEntry, error) {
 	rest := f.children
 	f.children = nil

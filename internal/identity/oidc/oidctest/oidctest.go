@@ -185,10 +185,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 // failer is the test of a handler, which runs on another goroutine.
 type failer struct{ testing.TB }
 
-// Helper implements testing.TB.
 func (failer) Helper() {}
 
-// Fatal implements testing.TB.
 func (failer) Fatal(args ...any) { panic(args) }
 
 func respond(w http.ResponseWriter, status int, body any) {

@@ -224,11 +224,8 @@ type answer struct {
 	status int
 }
 
-// Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
-// Write implements http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 
-// WriteHeader implements http.ResponseWriter.
 func (a *answer) WriteHeader(status int) { a.status = status }

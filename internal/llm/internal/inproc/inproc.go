@@ -73,7 +73,6 @@ type body struct {
 	cancel context.CancelFunc
 }
 
-// Close implements io.Closer.
 func (b *body) Close() error {
 	b.cancel()
 	return b.PipeReader.Close()
@@ -92,10 +91,8 @@ type responseWriter struct {
 	failure    error
 }
 
-// Header implements http.ResponseWriter.
 func (w *responseWriter) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status = status
