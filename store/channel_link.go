@@ -75,10 +75,10 @@ func (db *DB) LinkByEmail(
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		linked = false
 		members, err := queryRows[struct {
-			ID          uuid.UUID
-			Name, Email string
+			ID    uuid.UUID
+			Email string
 		}](ctx, tx, `
-			SELECT u.id, u.name, u.email
+			SELECT u.id, u.email
 			FROM users u
 			LEFT JOIN pool_users p ON p.sub::text = u.subject
 			WHERE u.organization_id = $1 AND u.email = lower($2) AND u.state = 'active'

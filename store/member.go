@@ -333,7 +333,7 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 			SET due_at = now() + $2::interval, attempts = a.attempts + 1
 			FROM due
 			WHERE a.user_id = due.user_id
-			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.factor, a.remove, a.version, a.attempts,
+			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.factor, a.version, a.attempts,
 			          EXISTS (SELECT FROM users u WHERE u.subject = a.subject AND u.id <> a.user_id) AS reused`,
 			userID, claim, limit)
 		if err != nil || len(changes) == 0 {

@@ -21,7 +21,6 @@ var errNoFactor = fault.Errorf(fault.Conflict, "認証アプリが登録され�
 func (db *DB) PoolFactor(ctx context.Context, sub uuid.UUID) (pool.Factor, error) {
 	factor, err := queryRow[pool.Factor](ctx, db.pool, `
 		SELECT coalesce(t.secret, '') AS secret, coalesce(t.pending, '') AS pending, coalesce(t.enabled, false) AS enabled,
-		       coalesce(t.step, 0) AS step,
 		       (SELECT count(*) FROM pool_recovery_codes c WHERE c.sub = s.sub) AS recovery_codes,
 		       (SELECT count(*) FROM pool_passkeys k WHERE k.sub = s.sub) AS passkeys,
 		       EXISTS (SELECT FROM users u JOIN organizations o ON o.id = u.organization_id

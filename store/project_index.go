@@ -29,7 +29,6 @@ type indexTurn struct {
 	OrganizationID uuid.UUID
 	ProjectID      uuid.UUID
 	Passages       int64
-	Sampled        int
 	SampledAt      int64
 
 	left   int   // Passages that may still be written or removed.
@@ -54,7 +53,7 @@ func (db *DB) IndexProjects(ctx context.Context, limit int) (indexed int, _ erro
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		indexed = 0
 		turn, err := queryRow[indexTurn](ctx, tx, `
-			SELECT organization_id, project_id, passages, sampled, sampled_at
+			SELECT organization_id, project_id, passages, sampled_at
 			FROM project_indexes i
 			WHERE EXISTS (SELECT FROM project_index_changes c WHERE c.project_id = i.project_id)
 			ORDER BY indexed_at

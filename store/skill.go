@@ -71,7 +71,7 @@ func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uui
 	limit int,
 ) ([]skill.Favorite, error) {
 	return queryRows[skill.Favorite](ctx, db.pool, `
-		SELECT f.skill_id, s.name, s.icon_path, f.created_at AS favorited_at
+		SELECT f.skill_id, s.name, s.icon_path
 		FROM favorite_skills f
 		JOIN skills s ON s.id = f.skill_id
 		WHERE f.organization_id = $1 AND f.user_id = $2

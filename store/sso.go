@@ -182,7 +182,7 @@ var errRefused = errors.New("refused")
 func ssoCandidates(ctx context.Context, tx pgx.Tx, a sso.Acceptance) (found sso.Candidates, err error) {
 	// A member has signed in if they have opened the app or any identity provider has authenticated them.
 	const member = `
-		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, ` + memberState + ` AS state, u.auth_type,
+		SELECT u.id, u.organization_id, u.email, u.name, u.role, ` + memberState + ` AS state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
 		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id
 		            AND i.user_id = u.id) AS signed_in
@@ -320,11 +320,11 @@ func (db *DB) FindPendingLink(
 ) (sso.PendingLink, error) {
 	return queryOne(ctx, db.pool, func(row pgx.CollectableRow) (l sso.PendingLink, err error) {
 		p := &l.Person
-		err = row.Scan(&l.OrganizationID, &l.UserID, &l.MemberEmail, &l.Next, &l.SessionUntil, &l.CreatedAt,
+		err = row.Scan(&l.UserID, &l.MemberEmail, &l.Next, &l.SessionUntil, &l.CreatedAt,
 			&p.Provider.Protocol, &p.Provider.ID, &p.ID, &p.Email, &p.SessionID, &p.Groups)
 		return l, err
 	}, `
-		SELECT l.organization_id, l.user_id, u.email, l.next, l.session_until, l.created_at, l.protocol, l.entity_id,
+		SELECT l.user_id, u.email, l.next, l.session_until, l.created_at, l.protocol, l.entity_id,
 		       l.name_id, l.email, l.provider_session, l.groups
 		FROM saml_links l
 		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id

@@ -186,11 +186,10 @@ type Home struct {
 
 // Message is a message of a thread.
 type Message struct {
-	Ref    Ref
-	Person string // "" for an app.
-	Name   string
-	Text   string // Plain text or Markdown, without the surface's own markup.
-	Files  []File
+	Ref   Ref
+	Name  string
+	Text  string // Plain text or Markdown, without the surface's own markup.
+	Files []File
 }
 
 // File is a file of a message.

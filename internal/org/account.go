@@ -51,7 +51,6 @@ type AccountChange struct {
 	Name     bool
 	State    bool
 	Factor   bool // The second factor is to be removed.
-	Remove   bool
 	Version  int64
 	Attempts int // Including this one.
 

@@ -102,7 +102,6 @@ const (
 type Service struct {
 	store   Store
 	cfg     Config
-	log     *slog.Logger
 	group   *work.Group
 	holder  uuid.UUID
 	senders []*sender
@@ -118,7 +117,7 @@ func NewService(store Store, sinks []Sink, cfg Config, log *slog.Logger) *Servic
 	if cfg.Lease.Duration == 0 {
 		cfg.Lease = work.Lease{Duration: 8 * time.Second, Renewal: 2 * time.Second}
 	}
-	s := &Service{store: store, cfg: cfg, log: log, group: work.NewGroup(log), holder: uuidv7.New()}
+	s := &Service{store: store, cfg: cfg, group: work.NewGroup(log), holder: uuidv7.New()}
 	s.backlog.Store(&[]Backlog{})
 	for _, sink := range sinks {
 		s.senders = append(s.senders, &sender{service: s, sink: sink, log: log.With("sink", sink.Name())})

@@ -147,8 +147,7 @@ type Skill struct {
 
 // Favorite is a skill that a user has starred.
 type Favorite struct {
-	SkillID     uuid.UUID
-	Name        string
-	IconPath    string
-	FavoritedAt time.Time
+	SkillID  uuid.UUID
+	Name     string
+	IconPath string
 }

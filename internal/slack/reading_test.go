@@ -42,7 +42,7 @@ func TestThread(t *testing.T) {
 	if err != nil || len(messages) != 2 {
 		t.Fatalf("%+v, %v", messages, err)
 	}
-	if messages[0].Name != "taro" || messages[0].Text != "@hanako 来週の<予定>です" || messages[0].Person != fake.DemoTaro ||
+	if messages[0].Name != "taro" || messages[0].Text != "@hanako 来週の<予定>です" ||
 		messages[0].Ref != channel.Ref(root) {
 		t.Errorf("%+v", messages[0])
 	}

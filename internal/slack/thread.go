@@ -143,7 +143,7 @@ func (a *Adapter) toMessage(
 	name := func(id string) string { return a.name(ctx, i, id) }
 	s := channel.Message{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
 	if m.BotID == "" && m.User != "" {
-		s.Person, s.Name = m.User, cmp.Or(name(m.User), m.User)
+		s.Name = cmp.Or(name(m.User), m.User)
 	} else {
 		s.Name = cmp.Or(m.Username, "アプリ")
 	}

@@ -104,7 +104,7 @@ func (s *Surface) AddMessage(person, text string, files ...channel.File) channel
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ref := s.next()
-	s.history = append(s.history, channel.Message{Ref: ref, Person: person, Name: person + "さん", Text: text, Files: files})
+	s.history = append(s.history, channel.Message{Ref: ref, Name: person + "さん", Text: text, Files: files})
 	return ref
 }
 

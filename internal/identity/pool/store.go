@@ -106,7 +106,6 @@ type Factor struct {
 	Secret        string // The verified secret of the app, in Base32; "" for none.
 	Pending       string // A new secret, in Base32, until its first code; "" for none.
 	Enabled       bool   // Sign-ins with a password require a code.
-	Step          int64  // The time step of the last accepted code.
 	RecoveryCodes int    // The number of unused ones.
 	Passkeys      int    // Their number.
 	Required      bool   // The policy of the user's organization requires a second factor.

@@ -59,7 +59,6 @@ type Code struct {
 	Hash           []byte // SHA-256 of the code.
 	BrowserHash    []byte
 	OrganizationID uuid.UUID
-	UserID         uuid.UUID
 	Next           string
 	SessionUntil   *time.Time // End of the session set by the identity provider, or nil.
 	ExpiresAt      time.Time
@@ -81,7 +80,6 @@ type Person struct {
 type Member struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
-	Subject        string
 	Email          string
 	Name           string
 	Role           identity.Role
@@ -124,13 +122,12 @@ type Acceptance struct {
 
 // PendingLink is a person who waits for the consent of the member to be linked.
 type PendingLink struct {
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-	MemberEmail    string
-	Person         Person // Without the name and the time of the authentication.
-	Next           string
-	SessionUntil   *time.Time
-	CreatedAt      time.Time
+	UserID       uuid.UUID
+	MemberEmail  string
+	Person       Person // Without the name and the time of the authentication.
+	Next         string
+	SessionUntil *time.Time
+	CreatedAt    time.Time
 }
 
 // Origin is the origin of a request, for the audit log.
