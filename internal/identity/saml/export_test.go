@@ -20,12 +20,6 @@ func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameI
 	return a.nameID, a.attributes, err
 }
 
-// Person returns the address and the name from an assertion with these attributes.
-func Person(settings Settings, nameID string, attributes []Attribute) (email, name string, err error) {
-	who, err := assertion{nameID: nameID, attributes: attributes}.person(settings)
-	return who.Email, who.Name, err
-}
-
 // ReadMetadata exports readMetadata.
 func ReadMetadata(text string) (entityID, ssoURL string, certificates []string, err error) {
 	m, err := readMetadata(text)

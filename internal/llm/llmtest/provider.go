@@ -378,17 +378,6 @@ func Whole(text string) Step {
 		`"usage":{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46}}`, ModelName, object))
 }
 
-// Wait continues when released is closed or the client has disconnected.
-func Wait(released <-chan struct{}) Step {
-	return func(e *exchange) {
-		e.flush()
-		select {
-		case <-released:
-		case <-e.r.Context().Done():
-		}
-	}
-}
-
 // Pause waits for a duration, or until the client has disconnected. It is meant for testing/synctest.
 func Pause(d time.Duration) Step {
 	return func(e *exchange) {
