@@ -279,8 +279,7 @@ func TestPackagesAreInOrder(t *testing.T) {
 // begins with a path prefix. A package imports no package of a later line.
 func TestArchitectureListsPackagesInOrder(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("ARCHITECTURE.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("ARCHITECTURE.md"))(t)
 	_, list, _ := strings.Cut(string(page), "\n## Packages\n")
 	_, list, _ = strings.Cut(list, "\n```\n")
 	list, _, _ = strings.Cut(list, "\n```\n")
@@ -346,8 +345,7 @@ func TestForbiddenImports(t *testing.T) {
 // documents or Markdown.
 func TestProgramLinksNoDocumentParser(t *testing.T) {
 	t.Parallel()
-	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/tsumugi").Output()
-	must.Succeed(t, err)
+	output := must.Get(exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/tsumugi").Output())(t)
 	dependencies := strings.Fields(string(output))
 	for _, dependency := range dependencies {
 		for _, parser := range []string{"github.com/getkin/kin-openapi", "github.com/yuin/goldmark"} {

@@ -69,8 +69,7 @@ func TestReliabilityIsTested(t *testing.T) {
 // once.
 func TestDecisionsHaveTheirForm(t *testing.T) {
 	t.Parallel()
-	index, err := os.ReadFile("docs/adr/README.md")
-	must.Succeed(t, err)
+	index := must.Get(os.ReadFile("docs/adr/README.md"))(t)
 	pages, err := filepath.Glob("docs/adr/[0-9]*.md")
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d pages, %v", len(pages), err)
@@ -154,8 +153,7 @@ func textFiles(t *testing.T, extensions ...string) map[string]string {
 // TestArchitectureLeadsSomewhere: the files that ARCHITECTURE.md sends a reader to are there.
 func TestArchitectureLeadsSomewhere(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("ARCHITECTURE.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("ARCHITECTURE.md"))(t)
 	files := regexp.MustCompile(
 		"[`(]([a-z][a-zA-Z0-9_./-]*\\.(?:go|md|ts|yaml))[`)]",
 	).FindAllStringSubmatch(string(page), -1)
@@ -176,11 +174,9 @@ func TestArchitectureLeadsSomewhere(t *testing.T) {
 func TestDocumentsShowTheScreenshots(t *testing.T) {
 	t.Parallel()
 	shown := make(map[string]bool)
-	documents, err := filepath.Glob("docs/*.md")
-	must.Succeed(t, err)
+	documents := must.Get(filepath.Glob("docs/*.md"))(t)
 	for _, name := range append(documents, "README.md", "CONTRIBUTING.md") {
-		text, err := os.ReadFile(name)
-		must.Succeed(t, err)
+		text := must.Get(os.ReadFile(name))(t)
 		for _, picture := range regexp.MustCompile(`screens/([a-z0-9-]+\.png)`).FindAllStringSubmatch(string(text), -1) {
 			shown[picture[1]] = true
 			if _, err := os.Stat(filepath.Join("docs/screens", picture[1])); err != nil {
@@ -202,8 +198,7 @@ func TestDocumentsShowTheScreenshots(t *testing.T) {
 // TestTroubleshootingQuotesLogLines compares the log lines of the runbook with the code.
 func TestTroubleshootingQuotesLogLines(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("docs/troubleshooting.md")
-	must.Succeed(t, err)
+	text := must.Get(os.ReadFile("docs/troubleshooting.md"))(t)
 	code := slices.Collect(maps.Values(textFiles(t, ".go")))
 	quoted := 0
 	table := false

@@ -15,15 +15,13 @@ import (
 // in the Compose files and of the CHANGELOG with the product's. The app is part of the program and has none.
 func TestVersionsAreEqual(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("cmd/tsumugi/VERSION")
-	must.Succeed(t, err)
+	file := must.Get(os.ReadFile("cmd/tsumugi/VERSION"))(t)
 	version := strings.TrimSpace(string(file))
 	type versioned struct {
 		Version string `json:"version"`
 	}
 	read := func(path string, into any) {
-		text, err := os.ReadFile(path)
-		must.Succeed(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		if err := json.Unmarshal(text, into); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -60,8 +58,7 @@ func TestVersionsAreEqual(t *testing.T) {
 			t.Errorf("%s has version %q, not %q", place, has, version)
 		}
 	}
-	changes, err := os.ReadFile("CHANGELOG.md")
-	must.Succeed(t, err)
+	changes := must.Get(os.ReadFile("CHANGELOG.md"))(t)
 	if !strings.Contains(string(changes), "\n## ["+version+"]") {
 		t.Errorf("CHANGELOG.md has no section [%s]", version)
 	}

@@ -144,8 +144,7 @@ func textsOf(t *testing.T, path string) []string {
 // literals returns the Japanese string literals of a Go file.
 func literals(t *testing.T, path string) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	must.Succeed(t, err)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 	var texts []string
 	ast.Inspect(file, func(node ast.Node) bool {
 		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {

@@ -244,8 +244,7 @@ func TestResultsAreWrittenIntoThePage(t *testing.T) {
 	r.Sections = append(r.Sections, table)
 	r.atMost("what", 1, 2, 0, "")
 	must.Succeed(t, r.publish(folder))
-	page, err := os.ReadFile(folder + ".md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile(folder + ".md"))(t)
 	for _, want := range []string{"before\n", "\nafter\n", "| 2.5 |", "](benchmarks/idle.svg)", "| what |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q: %s", want, page)
@@ -318,8 +317,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 
 func TestProcessIsRead(t *testing.T) {
 	t.Parallel()
-	s, err := startSystem(t.Context(), newBench(t), spec{Name: ours}, 1)
-	must.Succeed(t, err)
+	s := must.Get(startSystem(t.Context(), newBench(t), spec{Name: ours}, 1))(t)
 	defer s.stop()
 	if used, err := s.cpu(); err != nil || used < 0 {
 		t.Errorf("cpu: %v %v", used, err)

@@ -58,8 +58,7 @@ func (l *ledger) total() (n int) {
 // usage returns the usage of the owner's organization on the days of the contract page.
 func (f *fixture) usage() (u org.Usage) {
 	f.t.Helper()
-	view, err := f.db.ContractView(f.t.Context(), f.owner.OrganizationID)
-	must.Succeed(f.t, err)
+	view := must.Get(f.db.ContractView(f.t.Context(), f.owner.OrganizationID))(f.t)
 	for _, day := range view.Usage {
 		u.Messages, u.InputTokens, u.OutputTokens = u.Messages+day.Messages, u.InputTokens+day.InputTokens,
 			u.OutputTokens+day.OutputTokens

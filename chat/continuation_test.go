@@ -354,8 +354,7 @@ func TestTakeoverContinuesCitations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.named()
-	found, err := f.groundedIn(three...)(t.Context(), &chat.AnswerRequest{}, func(chat.Step) {})
-	must.Succeed(t, err)
+	found := must.Get(f.groundedIn(three...)(t.Context(), &chat.AnswerRequest{}, func(chat.Step) {}))(t)
 	same := grounder(func(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 		return chat.Grounds{Prompt: req.Prompt, Sources: found.Sources}, nil
 	})

@@ -46,11 +46,9 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 	}
 	actor := identity.Actor{User: identity.User{ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID}}
 	sharer := chat.NewSharer(f.db, nil)
-	share, err := sharer.Share(t.Context(), actor, f.thread.ID, exchange.Answer.ID)
-	must.Succeed(t, err)
+	share := must.Get(sharer.Share(t.Context(), actor, f.thread.ID, exchange.Answer.ID))(t)
 	must.Succeed(t, f.db.DeleteSource(t.Context(), f.owner, ids[1]))
-	answer, err := f.server.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	answer := must.Get(f.server.FindMessage(t.Context(), f.owner, exchange.Answer.ID))(t)
 	shared, err := sharer.Messages(t.Context(), actor, share.ID, 0, 10)
 	if err != nil || len(shared) != 2 {
 		t.Fatalf("%d shared messages, %v", len(shared), err)
@@ -62,8 +60,7 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 			t.Errorf("%s: citations %+v, want %+v", place, got, want)
 		}
 	}
-	one, err := json.Marshal(deleted)
-	must.Succeed(t, err)
+	one := must.Get(json.Marshal(deleted))(t)
 	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
 		t.Errorf("the stream has no %s:\n%s", one, live)
 	}
@@ -91,8 +88,7 @@ func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 	if want[0].DataSourceID != ids[0] || want[0].Quote == "" || !reflect.DeepEqual(answer.Citations, want) {
 		t.Errorf("stored %+v", answer.Citations)
 	}
-	one, err := json.Marshal(want[1])
-	must.Succeed(t, err)
+	one := must.Get(json.Marshal(want[1]))(t)
 	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
 		t.Errorf("the stream has no %s:\n%s", one, live)
 	}

@@ -83,12 +83,11 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(llmtest.NewHandler(0))
 	t.Cleanup(provider.Close)
-	client, err := llm.NewClient(llm.Config{
+	client := must.Get(llm.NewClient(llm.Config{
 		BaseURL: provider.URL, Model: llmtest.ModelName, MaxRetries: 1, Backoff: time.Millisecond,
 		MaxBackoff:   2 * time.Millisecond,
 		TokenTimeout: 5 * time.Second, FirstTokenTimeout: time.Minute,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	t.Cleanup(client.Close)
 	f := newFixture(t, nil)
 	s := f.start(client, f.db, chat.Config{MaxPerPerson: 1000})
@@ -110,8 +109,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	var streams sync.WaitGroup
 	for i := range 100 {
 		way := ways[i%len(ways)]
-		thread, err := s.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
-		must.Succeed(t, err)
+		thread := must.Get(s.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"}))(t)
 		streams.Go(func() {
 			exchange := f.sendTo(s, chat.Question{
 				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker,

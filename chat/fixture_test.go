@@ -108,8 +108,7 @@ func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server
 func (f *fixture) startWith(n chat.Deps, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
-		feed, err := stream.NewFeed(nil)
-		must.Succeed(f.t, err)
+		feed := must.Get(stream.NewFeed(nil))(f.t)
 		n.Feed = feed
 	}
 	if cfg.Epoch == nil {
@@ -141,8 +140,7 @@ func (s *server) kill() {
 
 func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	f.t.Helper()
-	thread, err := f.server.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: sk.ID})
-	must.Succeed(f.t, err)
+	thread := must.Get(f.server.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: sk.ID}))(f.t)
 	return thread
 }
 
@@ -268,8 +266,7 @@ func (f *fixture) drainUntil(w *stream.Watch, text string) string {
 
 func (f *fixture) messages() []chat.Message {
 	f.t.Helper()
-	messages, err := f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, nil, 0, 100)
-	must.Succeed(f.t, err)
+	messages := must.Get(f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, nil, 0, 100))(f.t)
 	return messages
 }
 

@@ -28,8 +28,7 @@ func TestAnswerIsStoredAsItWasSeen(t *testing.T) {
 	if exchange.Answer.Status.Terminal() || exchange.Question.Content != "糸とは何ですか。" {
 		t.Fatalf("began as %+v", exchange)
 	}
-	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	attachment := must.Get(f.server.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
 	for _, piece := range []string{"繭から\r\n", "引いた\x00", "**「糸」**です。🧵"} {
@@ -84,8 +83,7 @@ func TestR05_ResumeAcrossTheSeam(t *testing.T) {
 	f := newFixture(t, model)
 	const answer = "紡ぐとは、繭や綿から🧵を引き出すことです。\n"
 	exchange := f.send(f.question("紡ぐとは"))
-	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	attachment := must.Get(f.server.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	live := make(map[int]*stream.Watch)
 	call := model.Next(t)
 	at := 0
@@ -129,8 +127,7 @@ func TestR28_ClientVanishes(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
 	ctx, leave := context.WithCancel(t.Context())
-	exchange, err := f.server.Send(ctx, f.owner, f.question("長い話を"))
-	must.Succeed(t, err)
+	exchange := must.Get(f.server.Send(ctx, f.owner, f.question("長い話を")))(t)
 	call := model.Next(t)
 	call.Emit("むかしむかし、")
 	leave()
@@ -375,8 +372,7 @@ func TestDeletedThreadEndsItsGeneration(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
 	exchange := f.send(f.question("はい"))
-	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	attachment := must.Get(f.server.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
 	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))

@@ -109,8 +109,7 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 	if stored.InputTokens < 1000 {
 		t.Errorf("%d tokens: those of the search are not counted", stored.InputTokens)
 	}
-	list, err := json.Marshal(stored.Citations)
-	must.Succeed(t, err)
+	list := must.Get(json.Marshal(stored.Citations))(t)
 	told := `data: {"type":"data-citations","data":{"citations":` + string(list) + `},"transient":true}`
 	order := []string{`"type":"source-document"`, `"type":"text-start"`, told, `"type":"text-end"`, `"type":"finish"`}
 	for i, at := 0, 0; i < len(order); i++ {
@@ -375,7 +374,7 @@ func TestFilesOfAForm(t *testing.T) {
 			asked <- req.Question.DataSourceIDs
 			return chat.Grounds{Prompt: req.Prompt}, nil
 		}))
-	imported, err := skill.ParseImport([]byte(`
+	imported := must.Get(skill.ParseImport([]byte(`
 skills:
   - key: contract-review
     category: document
@@ -389,14 +388,12 @@ skills:
       - {name: contract, label: 契約書, type: file, required: true}
       - {name: focus, label: 観点, type: text}
     prompt: あなたは、契約書を確認する担当者である。
-`))
-	must.Succeed(t, err)
+`)))(t)
 	if _, err := f.db.ImportSkills(t.Context(), &f.owner.OrganizationID, imported,
 		org.AuditActor{Kind: org.ByOperator}, false); err != nil {
 		t.Fatal(err)
 	}
-	skills, err := f.db.ListSkills(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 100)
-	must.Succeed(t, err)
+	skills := must.Get(f.db.ListSkills(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 100))(t)
 	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.Name == "契約書の確認" })
 	f.thread = f.newThread(skills[i])
 	ids := f.dataSources(f.owner, 2)

@@ -32,8 +32,7 @@ func (h hostileTool) Of(context.Context, identity.Owner, []string) ([]tool.Tool,
 // hostileTexts returns texts that give orders, end fences, name roles, call tools, and hide characters.
 func hostileTexts(t *testing.T) []string {
 	t.Helper()
-	content, err := os.ReadFile("ground/testdata/hostile.json")
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile("ground/testdata/hostile.json"))(t)
 	var documents []struct{ Text string }
 	must.Succeed(t, json.Unmarshal(content, &documents))
 	texts := []string{

@@ -425,8 +425,7 @@ func (s *lastBeat) RemoveServer(ctx context.Context, id uuid.UUID) error {
 func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	feed, err := stream.NewFeed(nil)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(nil))(t)
 	db, model := &lastBeat{Store: f.db, at: make(chan struct{}), end: make(chan struct{})}, llmtest.NewLive()
 	s := f.startWith(chat.Deps{Store: db, Model: model, Feed: feed},
 		chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})

@@ -17,8 +17,7 @@ import (
 // askElsewhere asks in a new thread.
 func (f *fixture) askElsewhere(s *server, owner identity.Owner) (chat.Exchange, error) {
 	f.t.Helper()
-	thread, err := s.CreateThread(f.t.Context(), owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
-	must.Succeed(f.t, err)
+	thread := must.Get(s.CreateThread(f.t.Context(), owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"}))(f.t)
 	return s.Send(f.t.Context(), owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "はい"})
 }
 
@@ -66,8 +65,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	s := f.startWith(chat.Deps{Store: f.db, Model: model, Events: events}, chat.Config{MaxGenerations: 2})
 	people := []identity.Owner{f.owner, f.member(), f.member()}
 	ask := func(i int) chat.Exchange {
-		exchange, err := f.askElsewhere(s, people[i])
-		must.Succeed(t, err)
+		exchange := must.Get(f.askElsewhere(s, people[i]))(t)
 		return exchange
 	}
 	ask(0)
@@ -81,8 +79,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	_, err := f.askElsewhere(s, people[0])
 	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the queue.
 	status := func() chat.Status {
-		message, err := f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID)
-		must.Succeed(t, err)
+		message := must.Get(f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID))(t)
 		return message.Status
 	}
 	if got := status(); got != chat.StatusPending {
@@ -124,8 +121,7 @@ func TestWaitingQuestionsSurviveTheirServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	model.Next(t)
-	waiting, err := f.askElsewhere(s, f.owner)
-	must.Succeed(t, err)
+	waiting := must.Get(f.askElsewhere(s, f.owner))(t)
 	s.kill()
 	next := f.start(llmtest.Say("引き継ぎ"), f.db, chat.Config{Sweep: time.Millisecond, Patience: 20 * time.Millisecond})
 	if got, err := next.WaitFor(t.Context(), f.owner, waiting); err != nil || got.Answer.Content != "引き継ぎ" {

@@ -34,8 +34,7 @@ func (f *fixture) linked(node *streamtest.Node, n chat.Deps, cfg chat.Config) *s
 func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func()) {
 	f.t.Helper()
 	for {
-		attachment, err := s.Attach(f.t.Context(), f.owner, answer)
-		must.Succeed(f.t, err)
+		attachment := must.Get(s.Attach(f.t.Context(), f.owner, answer))(f.t)
 		if attachment.Text != nil {
 			return attachment.Text.Watch(""), attachment.Leave
 		}

@@ -158,8 +158,7 @@ func TestRepeatedStartHasTheEarlierMessages(t *testing.T) {
 				t.Fatalf("the first request: %v", err)
 			}
 			db.back = true
-			exchange, err := s.StartThread(t.Context(), f.owner, thread, q)
-			must.Succeed(t, err)
+			exchange := must.Get(s.StartThread(t.Context(), f.owner, thread, q))(t)
 			if m := model.Next(t).Request.Messages; len(m) != 4 || m[1].Content != "絹とは" || m[2].Content != "繭の糸です。" {
 				t.Errorf("the conversation is %+v", m[1:])
 			}

@@ -27,12 +27,10 @@ type protocol struct {
 // counted returns the connection string of a database whose clients are counted.
 func (p *protocol) counted(t *testing.T, dsn string) string {
 	t.Helper()
-	cfg, err := pgx.ParseConfig(dsn)
-	must.Succeed(t, err)
+	cfg := must.Get(pgx.ParseConfig(dsn))(t)
 	network, address := addressOf(cfg)
 	dir := t.TempDir()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	must.Succeed(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432")))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {

@@ -346,10 +346,9 @@ func TestProofreadingFails(t *testing.T) {
 // TestProofreadingWithoutAModel: the offline engine answers in the same format, through the same client.
 func TestProofreadingWithoutAModel(t *testing.T) {
 	t.Parallel()
-	model, err := llm.NewClient(llm.Config{
+	model := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	f := newFixture(t, nil)
 	f.server = f.start(model, f.db, chat.Config{ProofreadNote: offline.ProofreadNote})
 	f.thread = f.newThread(proofreader(t))

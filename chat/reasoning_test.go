@@ -63,8 +63,7 @@ func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 func TestReasoningAloneIsAFailure(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Reasoning("考えた", "だけ。"), llmtest.Finish("stop"), llmtest.Done())
-	client, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "m"})
-	must.Succeed(t, err)
+	client := must.Get(llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "m"}))(t)
 	t.Cleanup(client.Close)
 	f := newFixture(t, client)
 	exchange := f.send(f.question("何か"))
@@ -161,8 +160,7 @@ func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 				_, _ = io.WriteString(w, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 			}))
 			t.Cleanup(provider.Close)
-			client, err := llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "m"})
-			must.Succeed(t, err)
+			client := must.Get(llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "m"}))(t)
 			t.Cleanup(client.Close)
 			f := newFixture(t, client)
 			events := &titles{changed: make(chan chat.Thread, 100)}

@@ -22,8 +22,7 @@ func takeBackup(t *testing.T, conn *pgx.Conn) backup {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(),
 		`SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must.Succeed(t, err)
+	tables := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	b := make(backup)
 	for _, table := range tables {
 		b[table] = &bytes.Buffer{}
@@ -61,11 +60,9 @@ func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 func TestCursorsAfterARestoreAreInvalid(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must.Succeed(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer conn.Close(t.Context())
 	epoch := 100
 	drawn := func(cfg chat.Config) chat.Config {

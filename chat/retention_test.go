@@ -67,15 +67,12 @@ func TestR99_RefusedNoticeDoesNotStopDeletions(t *testing.T) {
 func newRetained(t *testing.T) (*fixture, chat.Thread, *store.DB) {
 	t.Helper()
 	dsn := storetest.DSN(t)
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, llmtest.Say("はい"))
-	other, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID})
-	must.Succeed(t, err)
+	other := must.Get(f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID}))(t)
 	f.server.kill() // Otherwise it may delete the thread itself.
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must.Succeed(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	for _, sql := range []string{
 		`UPDATE organizations SET retention_days = 30, retention_since = now() - interval '100 days'`,

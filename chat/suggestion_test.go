@@ -136,10 +136,9 @@ func TestNothingIsSuggested(t *testing.T) {
 	}
 	budget.refuse = nil
 
-	temporary, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{
+	temporary := must.Get(f.server.CreateThread(t.Context(), f.owner, chat.NewThread{
 		SkillID: chatSkill.ID, Lifetime: time.Hour,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	suggest("a temporary thread", f.server, f.wait(f.send(chat.Question{
 		RequestID: newID(), ThreadID: temporary.ID, Content: "糸とは",
 	})).Answer)

@@ -53,8 +53,7 @@ func mute() chat.Config {
 func (f *fixture) attachOnce(s *server, exchange chat.Exchange, cursor string) string {
 	f.t.Helper()
 	for {
-		attachment, err := s.Attach(f.t.Context(), f.owner, exchange.Answer.ID)
-		must.Succeed(f.t, err)
+		attachment := must.Get(s.Attach(f.t.Context(), f.owner, exchange.Answer.ID))(f.t)
 		if attachment.Text != nil {
 			return f.drain(attachment.Text.Watch(cursor))
 		}
@@ -238,8 +237,7 @@ func TestStopHandsOverWhatIsLeft(t *testing.T) {
 	f := newFixture(t, model)
 	exchange := f.send(f.question("はい"))
 	model.Next(t).Emit("半分")
-	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	attachment := must.Get(f.server.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	w := attachment.Text.Watch("")
 	f.server.kill()
 	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
@@ -322,8 +320,7 @@ func TestEndWhoseCommitWasInDoubtIsTold(t *testing.T) {
 	model := llmtest.NewLive()
 	f.server = f.start(model, db, chat.Config{StoreRetry: time.Millisecond})
 	exchange := f.send(f.question("はい"))
-	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	attachment := must.Get(f.server.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
 	call.Emit("終わりまで")

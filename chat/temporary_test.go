@@ -22,29 +22,23 @@ import (
 func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, llmtest.Say("はい"))
-	feed, err := stream.NewFeed(nil)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(nil))(t)
 	model, events := llmtest.NewLive(), &recordedEvents{deleted: make(chan struct{})}
 	// Its lease is not renewed during the test, because a renewal would also stop the generation.
 	writer := f.startWith(chat.Deps{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
-	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
-	must.Succeed(t, err)
-	exchange, err := writer.Send(t.Context(), f.owner, chat.Question{
+	thread := must.Get(writer.CreateThread(t.Context(), f.owner, temporary))(t)
+	exchange := must.Get(writer.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: thread.ID,
 		Content: "質問",
-	})
-	must.Succeed(t, err)
-	attached, err := writer.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	must.Succeed(t, err)
+	}))(t)
+	attached := must.Get(writer.Attach(t.Context(), f.owner, exchange.Answer.ID))(t)
 	defer attached.Leave()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must.Succeed(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	if _, err := conn.Exec(t.Context(), `UPDATE threads SET expires_at = now() WHERE id = $1`, thread.ID); err != nil {
 		t.Fatal(err)

@@ -127,8 +127,7 @@ func (f *fixture) titling(answers llm.Model, cfg chat.Config) (*titler, *titles)
 
 func (f *fixture) title() string {
 	f.t.Helper()
-	thread, err := f.db.FindThread(f.t.Context(), f.owner, f.thread.ID)
-	must.Succeed(f.t, err)
+	thread := must.Get(f.db.FindThread(f.t.Context(), f.owner, f.thread.ID))(f.t)
 	return thread.Title
 }
 
@@ -202,10 +201,9 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 // TestTitleWithoutAModel: the offline engine recognizes the request for a title.
 func TestTitleWithoutAModel(t *testing.T) {
 	t.Parallel()
-	model, err := llm.NewClient(llm.Config{
+	model := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	f := newFixture(t, nil)
 	events := &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
 	f.server = f.startWith(chat.Deps{Model: model, Events: events, Budget: events}, chat.Config{})

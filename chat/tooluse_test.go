@@ -29,8 +29,7 @@ func TestCallsAreCountedAndAudited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := storetest.DSN(t)
-			db, err := store.Open(t.Context(), dsn)
-			must.Succeed(t, err)
+			db := must.Get(store.Open(t.Context(), dsn))(t)
 			t.Cleanup(db.Close)
 			f := newFixtureOn(t, db, nil)
 			f.giveTools()

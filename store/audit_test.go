@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestTheAuditLogIsCountedUpToALimit: an exact total would require reading all entries of a year.
@@ -34,7 +35,7 @@ func TestTheAuditLogIsCountedUpToALimit(t *testing.T) {
 	} {
 		c.query.OrganizationID, c.query.Limit = &organization, 5
 		events, total, err := f.ListEvents(t.Context(), c.query)
-		must(t, err)
+		must.Succeed(t, err)
 		if total != c.total || len(events) != min(5, total) {
 			t.Errorf("%s: %d of %d, want %d", name, len(events), total, c.total)
 		}

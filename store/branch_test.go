@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/migrations"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // tree is the expected state of a thread. Its messages are in the order of their insertion.
@@ -107,8 +108,7 @@ func TestBranchesOfRandomThreads(t *testing.T) {
 			through := tr.messages[random.IntN(len(tr.messages))].ID
 			f.checkBranch(t, tr, &through, tr.newestAfter(through))
 			if random.IntN(3) == 0 {
-				_, err := f.EditThread(t.Context(), f.ann, tr.thread, chat.ThreadEdit{Leaf: &through})
-				must(t, err)
+				must.Get(f.EditThread(t.Context(), f.ann, tr.thread, chat.ThreadEdit{Leaf: &through}))(t)
 				f.checkBranch(t, tr, nil, tr.newestAfter(through))
 			}
 		}
@@ -121,8 +121,7 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 	want := tr.branch(end)
 	var got []uuid.UUID
 	for limit := 3; ; {
-		page, err := f.ListMessages(t.Context(), f.ann, tr.thread, through, len(got), limit)
-		must(t, err)
+		page := must.Get(f.ListMessages(t.Context(), f.ann, tr.thread, through, len(got), limit))(t)
 		for _, m := range page {
 			got = append(got, m.ID)
 			if known := tr.find(m.ID); !reflect.DeepEqual(m.ParentID, known.ParentID) || m.Role != known.Role {
@@ -140,8 +139,7 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 	if !slices.Equal(got, want) {
 		t.Fatalf("the branch through %v is %v, want %v", through, got, want)
 	}
-	said, err := f.History(t.Context(), f.ann, tr.thread, end, chat.HistoryLimit{Messages: 5, Bytes: 1 << 20})
-	must(t, err)
+	said := must.Get(f.History(t.Context(), f.ann, tr.thread, end, chat.HistoryLimit{Messages: 5, Bytes: 1 << 20}))(t)
 	for i, m := range slices.Backward(said) {
 		if want[len(said)-1-i] != m.ID {
 			t.Fatalf("the history up to %s is %+v, want the end of %v", end, said, want)
@@ -194,18 +192,16 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 	f := &fixture{dsn: emptyDatabase(t)}
 	f.connect(t)
 	files, before := fstest.MapFS{}, fstest.MapFS{}
-	names, err := migrations.Files.ReadDir(".")
-	must(t, err)
+	names := must.Get(migrations.Files.ReadDir("."))(t)
 	reached := false
 	for _, name := range names {
-		data, err := migrations.Files.ReadFile(name.Name())
-		must(t, err)
+		data := must.Get(migrations.Files.ReadFile(name.Name()))(t)
 		files[name.Name()] = &fstest.MapFile{Data: data}
 		if reached = reached || strings.HasSuffix(name.Name(), "_branches.sql"); !reached {
 			before[name.Name()] = files[name.Name()]
 		}
 	}
-	must(t, f.MigrateFrom(t.Context(), before))
+	must.Succeed(t, f.MigrateFrom(t.Context(), before))
 	f.ann = identity.Owner{OrganizationID: newID(), UserID: newID()}
 	o, u, skill, thread, empty := f.ann.OrganizationID, f.ann.UserID, newID(), newID(), newID()
 	f.exec(t, `INSERT INTO organizations (id, name, auth_type) VALUES ($1, '会社', 'cognito')`, o)
@@ -239,7 +235,7 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 		}
 	}
 
-	must(t, f.MigrateFrom(t.Context(), files))
+	must.Succeed(t, f.MigrateFrom(t.Context(), files))
 	for through, want := range map[uuid.UUID][]uuid.UUID{
 		uuid.Nil: {a2, q2, a1b, q1}, q1: {a2, q2, a1b, q1}, a1: {a1, q1},
 	} {
@@ -247,8 +243,7 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 		if through == uuid.Nil {
 			leaf = nil
 		}
-		list, err := f.ListMessages(t.Context(), f.ann, thread, leaf, 0, 10)
-		must(t, err)
+		list := must.Get(f.ListMessages(t.Context(), f.ann, thread, leaf, 0, 10))(t)
 		var got []uuid.UUID
 		for _, m := range list {
 			got = append(got, m.ID)

@@ -9,13 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // categories returns the names of all categories of an organization, in order, and their ids.
 func (f *fixture) categories(t *testing.T, organization uuid.UUID) (names []string, ids []uuid.UUID) {
 	t.Helper()
-	list, err := f.ListAllCategories(t.Context(), organization)
-	must(t, err)
+	list := must.Get(f.ListAllCategories(t.Context(), organization))(t)
 	for _, c := range list {
 		names, ids = append(names, c.Name), append(ids, c.ID)
 	}
@@ -35,18 +35,16 @@ func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.admin(t, f.ann)
-	sales, err := f.CreateCategory(t.Context(), m, "営業")
-	must(t, err)
+	sales := must.Get(f.CreateCategory(t.Context(), m, "営業"))(t)
 	got, ids := f.categories(t, f.a)
 	wantNames(t, got, "基本", "文章", "営業")
 	slices.Reverse(ids)
 	for range 2 { // Repeating the call changes nothing.
-		must(t, f.OrderCategories(t.Context(), m, ids))
+		must.Succeed(t, f.OrderCategories(t.Context(), m, ids))
 	}
 	got, _ = f.categories(t, f.a)
 	wantNames(t, got, "営業", "文章", "基本")
-	_, err = f.CreateCategory(t.Context(), m, "法務")
-	must(t, err)
+	must.Get(f.CreateCategory(t.Context(), m, "法務"))(t)
 	got, _ = f.categories(t, f.a)
 	wantNames(t, got, "営業", "文章", "基本", "法務")
 	got, _ = f.categories(t, f.b)
@@ -59,13 +57,11 @@ func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	s := f.saving("見積もり", skill.AudienceOrganization)
 	s.Content.CategoryID = sales.ID
 	f.save(t, m, s)
-	skills, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100)
-	must(t, err)
+	skills := must.Get(f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100))(t)
 	if skills[0].Name != "見積もり" {
 		t.Errorf("the first skill is %s", skills[0].Name)
 	}
-	shown, err := f.ListCategories(t.Context(), f.a, f.bob.UserID)
-	must(t, err)
+	shown := must.Get(f.ListCategories(t.Context(), f.a, f.bob.UserID))(t)
 	if shown[0].Name != "営業" || !shown[0].Made || shown[1].Made {
 		t.Errorf("got %+v", shown)
 	}
@@ -77,8 +73,7 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.admin(t, f.ann)
-	made, err := f.CreateCategory(t.Context(), m, "営業")
-	must(t, err)
+	made := must.Get(f.CreateCategory(t.Context(), m, "営業"))(t)
 	imported := newID()
 	f.exec(t, `INSERT INTO categories (id, name, position, organization_id, key) VALUES ($1, '取込', 9, $2, 'in')`,
 		imported, f.a)
@@ -104,8 +99,7 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 	if _, err := f.RenameCategory(t.Context(), m, made.ID, "基本"); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("a name of another one: %v", err)
 	}
-	renamed, err := f.RenameCategory(t.Context(), m, made.ID, "販売")
-	must(t, err)
+	renamed := must.Get(f.RenameCategory(t.Context(), m, made.ID, "販売"))(t)
 	if renamed.Name != "販売" || renamed.ID != made.ID {
 		t.Errorf("got %+v", renamed)
 	}
@@ -113,8 +107,7 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 		t.Errorf("another organization may have the name: %v", err)
 	}
 	for i := range skill.MaxCategories - 1 {
-		_, err := f.CreateCategory(t.Context(), m, string(rune('あ'+i)))
-		must(t, err)
+		must.Get(f.CreateCategory(t.Context(), m, string(rune('あ'+i))))(t)
 	}
 	if _, err := f.CreateCategory(t.Context(), m, "多い"); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("too many: %v", err)
@@ -127,43 +120,37 @@ func TestRemovedCategoriesLeaveNoSkillBehind(t *testing.T) {
 	f := newFixture(t)
 	m := f.admin(t, f.ann)
 	gone, err := f.CreateCategory(t.Context(), m, "営業")
-	must(t, err)
+	must.Succeed(t, err)
 	s := f.saving("見積もり", skill.AudienceSelf)
 	s.Content.CategoryID = gone.ID
 	own := f.save(t, editor(f.bob), s)
 	later := s
 	later.RequestID, later.BaseVersion, later.Content.CategoryID = newID(), 1, f.cats[1].ID
-	_, err = f.SaveSkill(t.Context(), editor(f.bob), own.ID, later)
-	must(t, err)
+	must.Get(f.SaveSkill(t.Context(), editor(f.bob), own.ID, later))(t)
 	err = f.RemoveCategory(t.Context(), m, gone.ID, nil)
 	if fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("an earlier version is in it: %v", err)
 	}
-	draft, err := f.SaveDraft(t.Context(), editor(f.bob), newID(), s.Content, 20)
-	must(t, err)
-	foreign, err := f.CreateCategory(t.Context(), f.admin(t, f.mallory), "他社")
-	must(t, err)
+	draft := must.Get(f.SaveDraft(t.Context(), editor(f.bob), newID(), s.Content, 20))(t)
+	foreign := must.Get(f.CreateCategory(t.Context(), f.admin(t, f.mallory), "他社"))(t)
 	if err := f.RemoveCategory(t.Context(), m, gone.ID, &foreign.ID); fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("another organization's replacement: %v", err)
 	}
-	must(t, f.RemoveCategory(t.Context(), m, gone.ID, &f.cats[0].ID))
+	must.Succeed(t, f.RemoveCategory(t.Context(), m, gone.ID, &f.cats[0].ID))
 	got, _ := f.categories(t, f.a)
 	wantNames(t, got, "基本", "文章")
-	first, err := f.FindVersion(t.Context(), editor(f.bob), own.ID, 1)
-	must(t, err)
-	moved, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, draft)
-	must(t, err)
+	first := must.Get(f.FindVersion(t.Context(), editor(f.bob), own.ID, 1))(t)
+	moved := must.Get(f.FindSkill(t.Context(), f.a, f.bob.UserID, draft))(t)
 	if first.Content.CategoryID != f.cats[0].ID || moved.CategoryID != f.cats[0].ID {
 		t.Errorf("the first version is in %v, the draft in %v", first.Content.CategoryID, moved.CategoryID)
 	}
 	events, _, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &f.a, Limit: 10})
-	must(t, err)
+	must.Succeed(t, err)
 	want := org.Change{Field: "replacement", After: "基本"}
 	if events[0].Action != org.ActionCategoryRemove || events[0].TargetLabel != "営業" ||
 		!slices.Equal(events[0].Details, []org.Change{want}) {
 		t.Errorf("the log says %+v", events[0])
 	}
-	empty, err := f.CreateCategory(t.Context(), m, "空")
-	must(t, err)
-	must(t, f.RemoveCategory(t.Context(), m, empty.ID, nil))
+	empty := must.Get(f.CreateCategory(t.Context(), m, "空"))(t)
+	must.Succeed(t, f.RemoveCategory(t.Context(), m, empty.ID, nil))
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func (f *fixture) thread(t *testing.T, owner identity.Owner) chat.Thread {
 	t.Helper()
-	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID})
-	must(t, err)
+	thread := must.Get(f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID}))(t)
 	return thread
 }
 
@@ -29,8 +29,7 @@ func TestCreateThread(t *testing.T) {
 	f := newFixture(t)
 	request := newID()
 	made := chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: "議事録", RequestID: &request}
-	got, err := f.CreateThread(t.Context(), f.ann, made)
-	must(t, err)
+	got := must.Get(f.CreateThread(t.Context(), f.ann, made))(t)
 	if got.ID != made.ID || got.SkillID != made.SkillID || got.SkillName != "汎用チャット" ||
 		got.SkillIconPath != "/icons/x.svg" ||
 		got.Title != "議事録" || got.Running || got.CreatedAt.IsZero() || !got.TouchedAt.Equal(got.CreatedAt) {
@@ -51,7 +50,7 @@ func TestCreateThread(t *testing.T) {
 	}
 
 	foreign := f.ownSkill(t, f.b, 1, "他社")
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The first skill is retired.
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The first skill is retired.
 	for name, id := range map[string]uuid.UUID{"foreign": foreign, "retired": f.skills[0].ID, "missing": newID()} {
 		_, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: id})
 		if fault.CodeOf(err) != fault.NotFound {
@@ -100,8 +99,7 @@ func TestThreadsAreListedByTouch(t *testing.T) {
 	}
 	f.thread(t, f.bob)
 	list := func(offset, limit int) (list []uuid.UUID) {
-		got, err := f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{}, offset, limit)
-		must(t, err)
+		got := must.Get(f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{}, offset, limit))(t)
 		for _, thread := range got {
 			list = append(list, thread.ID)
 		}
@@ -132,17 +130,14 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	old, pinned, archived, newest := f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann)
-	changed, err := f.EditThread(t.Context(), f.ann, pinned.ID, chat.ThreadEdit{Pinned: new(true)})
-	must(t, err)
+	changed := must.Get(f.EditThread(t.Context(), f.ann, pinned.ID, chat.ThreadEdit{Pinned: new(true)}))(t)
 	if !changed.Pinned || changed.Archived || changed.Title != pinned.Title ||
 		!changed.TouchedAt.Equal(pinned.TouchedAt) {
 		t.Errorf("pinned: %+v", changed)
 	}
-	_, err = f.EditThread(t.Context(), f.ann, archived.ID, chat.ThreadEdit{Archived: new(true)})
-	must(t, err)
+	must.Get(f.EditThread(t.Context(), f.ann, archived.ID, chat.ThreadEdit{Archived: new(true)}))(t)
 	listed := func(archived bool) (ids []uuid.UUID) {
-		list, err := f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{Archived: archived}, 0, 10)
-		must(t, err)
+		list := must.Get(f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{Archived: archived}, 0, 10))(t)
 		for _, thread := range list {
 			ids = append(ids, thread.ID)
 		}
@@ -155,8 +150,7 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 		t.Errorf("archived are %v", got)
 	}
 	// A question in an archived thread unarchives it.
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, archived.ID, newID()))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, archived.ID, newID())))(t)
 	if begun.Thread.Archived || len(listed(true)) != 0 || listed(false)[1] != archived.ID {
 		t.Errorf("asked in: %+v", begun.Thread)
 	}
@@ -173,12 +167,11 @@ func TestTitles(t *testing.T) {
 		thread := f.thread(t, f.ann)
 		b := question(f.ann, thread.ID, server)
 		b.Title = text
-		begun, err := f.BeginGeneration(t.Context(), b)
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
 		if !begun.Untitled || begun.Thread.Title != text || begun.Question.ThreadTitle != (chat.Title{}) {
 			t.Errorf("begun: %+v", begun)
 		}
-		must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
+		must.Succeed(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 		return begun.Thread
 	}
 	made := func(thread chat.Thread, text string) (chat.Thread, bool) {
@@ -186,13 +179,12 @@ func TestTitles(t *testing.T) {
 		got, given, err := f.TitleThread(t.Context(), chat.GeneratedTitle{
 			Owner: f.ann, ThreadID: thread.ID, Text: text, InputTokens: 100, OutputTokens: 5,
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		return got, given
 	}
 	told := func(thread chat.Thread) chat.Title {
 		t.Helper()
-		list, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 1)
-		must(t, err)
+		list := must.Get(f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 1))(t)
 		return list[0].ThreadTitle
 	}
 	a, empty := named("質問です"), named("")
@@ -217,8 +209,7 @@ func TestTitles(t *testing.T) {
 		t.Errorf("the second question: %+v, %v", begun, err)
 	}
 	given := named("人の題")
-	_, err = f.EditThread(t.Context(), f.ann, given.ID, chat.ThreadEdit{Title: new("人の題")})
-	must(t, err)
+	must.Get(f.EditThread(t.Context(), f.ann, given.ID, chat.ThreadEdit{Title: new("人の題")}))(t)
 	if _, replaced := made(given, "自動の題"); replaced || told(given).Text != "人の題" {
 		t.Errorf("a title that the owner has set: %v, %+v", replaced, told(given))
 	}
@@ -250,8 +241,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread := f.thread(t, f.ann)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, newID()))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, newID())))(t)
 	// A forged owner: Ann's id with the other organization.
 	forged := identity.Owner{OrganizationID: f.b, UserID: f.ann.UserID}
 	for name, tt := range map[string]struct {
@@ -326,9 +316,8 @@ func TestDeleteThreadDeletesItsContent(t *testing.T) {
 	server := newID()
 	first := f.exchange(t, f.ann, thread.ID, server, "一", "壱")
 	f.exchange(t, f.ann, thread.ID, server, "二", "弐")
-	begun, err := f.BeginGeneration(t.Context(), again(f.ann, first.Question, server))
-	must(t, err)
-	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingBad}))
+	begun := must.Get(f.BeginGeneration(t.Context(), again(f.ann, first.Question, server)))(t)
+	must.Succeed(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingBad}))
 	f.exchange(t, f.ann, other.ID, server, "残る", "はい")
 
 	deleted, err := f.DeleteThread(t.Context(), f.ann, thread.ID)
@@ -370,11 +359,10 @@ func TestMessagesAndHistory(t *testing.T) {
 	f.exchange(t, f.ann, thread.ID, server, "問3", "") // An answer without text.
 	again := question(f.ann, thread.ID, server)
 	again.Question.Content, again.Question.ParentID = "問4", f.leaf(t, thread.ID)
-	running, err := f.BeginGeneration(t.Context(), again)
-	must(t, err)
+	running := must.Get(f.BeginGeneration(t.Context(), again))(t)
 
 	texts := func(list []chat.Message, err error) string {
-		must(t, err)
+		must.Succeed(t, err)
 		var all []string
 		for _, m := range list {
 			all = append(all, m.Content)
@@ -416,14 +404,13 @@ func TestFeedback(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server)))(t)
 	good := chat.Feedback{Rating: chat.RatingGood, Comment: "助かりました"}
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, good), fault.Conflict)
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Question.ID, good), fault.NotFound)
-	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
+	must.Succeed(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	for _, want := range []chat.Feedback{good, {Rating: chat.RatingBad, WithText: true}, {Rating: chat.RatingBad}} {
-		must(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, want))
+		must.Succeed(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, want))
 		got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 		if err != nil || got.Feedback == nil || *got.Feedback != want {
 			t.Errorf("feedback %+v, %v, want %+v", got.Feedback, err, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestCheckpoints: pieces of texts are stored for current runs only, are returned by a takeover, are replaced by the
@@ -20,19 +21,16 @@ func TestCheckpoints(t *testing.T) {
 	dead, alive := newID(), newID()
 	f.renew(t, dead)
 	f.renew(t, alive)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead))
-	must(t, err)
-	other, err := f.BeginGeneration(t.Context(), question(f.bob, f.thread(t, f.bob).ID, alive))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead)))(t)
+	other := must.Get(f.BeginGeneration(t.Context(), question(f.bob, f.thread(t, f.bob).ID, alive)))(t)
 	id, source := begun.Answer.ID, newID()
 	add := func(server uuid.UUID, run, start int, text string, sources ...uuid.UUID) bool {
 		t.Helper()
-		stored, err := f.AddCheckpoints(t.Context(), server, []chat.Checkpoint{
+		stored := must.Get(f.AddCheckpoints(t.Context(), server, []chat.Checkpoint{
 			{RunID: chat.RunID{MessageID: newID(), Run: 1}, Text: "消えた質問"},
 			{RunID: chat.RunID{MessageID: id, Run: run}, Start: start, Text: text, Sources: sources},
 			{RunID: chat.RunID{MessageID: other.Answer.ID, Run: 9}, Text: "別の回"},
-		})
-		must(t, err)
+		}))(t)
 		return slices.Equal(stored, []uuid.UUID{id})
 	}
 	// The acknowledgement of the first piece may be lost. It is sent again with the text since then.
@@ -43,8 +41,7 @@ func TestCheckpoints(t *testing.T) {
 	f.silence(t, dead, lease+time.Second)
 	take := func(server uuid.UUID, run int) chat.KnownText {
 		t.Helper()
-		taken, err := f.TakeOver(t.Context(), server, nil, lease, 10, run)
-		must(t, err)
+		taken := must.Get(f.TakeOver(t.Context(), server, nil, lease, 10, run))(t)
 		i := slices.IndexFunc(taken, func(g chat.StoredGeneration) bool { return g.Answer.ID == id })
 		if i < 0 || taken[i].Answer.Run != run || taken[i].Answer.Continued != nil {
 			t.Fatalf("taken over: %+v", taken)
@@ -65,7 +62,7 @@ func TestCheckpoints(t *testing.T) {
 		t.Errorf("the dead server begins a run: %v", err)
 	}
 	for range 2 { // The first acknowledgement may be lost.
-		must(t, f.BeginRun(t.Context(), alive, begin))
+		must.Succeed(t, f.BeginRun(t.Context(), alive, begin))
 	}
 	if !add(alive, 5, len("まゆから糸"), "を") {
 		t.Error("the new owner does not store the text")
@@ -77,10 +74,10 @@ func TestCheckpoints(t *testing.T) {
 		t.Errorf("known: %+v", known)
 	}
 	begin.Run, begin.Continued = 6, append(begin.Continued, stream.Cursor{Run: 5, Offset: len("まゆから糸を")})
-	must(t, f.BeginRun(t.Context(), third, begin))
+	must.Succeed(t, f.BeginRun(t.Context(), third, begin))
 	end := outcome(f.ann, begun, third, "まゆから糸を引く")
 	end.Run, end.Checkpointed = 6, true
-	must(t, f.end(t, end))
+	must.Succeed(t, f.end(t, end))
 	got, err := f.FindMessage(t.Context(), f.ann, id)
 	if err != nil || !slices.Equal(got.Continued, begin.Continued) {
 		t.Errorf("stored: %+v, %v", got.Continued, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestContractsOfAnOlderDatabase: the migration adds a contract for each existing organization and counts past usage by
@@ -28,11 +29,10 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 	f.connect(t)
 	before := fstest.MapFS{}
 	for _, name := range []string{"0001_init.sql", "0002_pool.sql", "0003_notify.sql"} {
-		text, err := fs.ReadFile(migrations.Files, name)
-		must(t, err)
+		text := must.Get(fs.ReadFile(migrations.Files, name))(t)
 		before[name] = &fstest.MapFile{Data: text}
 	}
-	must(t, f.MigrateFrom(t.Context(), before))
+	must.Succeed(t, f.MigrateFrom(t.Context(), before))
 
 	user, category, skillID, thread, question := newID(), newID(), newID(), newID(), newID()
 	f.exec(t, `INSERT INTO organizations (id, name, created_at) VALUES ($1, '古い会社', '2026-03-31T15:30:00Z'),
@@ -55,7 +55,7 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 	answer(time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), "success", 2, 20)   // The first second of November in Japan.
 	answer(time.Date(2026, 11, 1, 14, 0, 0, 0, time.UTC), "failed", 4, 40)
 	answer(nil, "pending", 0, 0)
-	must(t, f.Migrate(t.Context()))
+	must.Succeed(t, f.Migrate(t.Context()))
 
 	day := func(date string) (n [3]int) {
 		const sums = ` FROM usage_daily WHERE organization_id = $1 AND user_id = $2 AND date = $3`
@@ -95,8 +95,7 @@ func TestContractView(t *testing.T) {
 	use(f.ann.UserID, 30, 4, 40, 400) // Outside of the period.
 	use(removed, 1, 5, 1, 1)
 	use(older, 2, 6, 1, 1)
-	view, err := f.ContractView(t.Context(), f.a)
-	must(t, err)
+	view := must.Get(f.ContractView(t.Context(), f.a))(t)
 	if len(view.Usage) != org.UsageDays || !view.Usage[29].Date.Equal(today) ||
 		!view.Usage[0].Date.Equal(today.AddDate(0, 0, -29)) {
 		t.Fatalf("days %+v", view.Usage)
@@ -150,7 +149,7 @@ func TestOperatorsContracts(t *testing.T) {
 	seats, tokens, plan, status := 5, int64(1_000), "プロ", org.ContractTrial
 	ends := time.Date(2040, 3, 31, 0, 0, 0, 0, time.UTC)
 	o := org.Organization{ID: newID(), Name: "新会社", AuthType: "cognito", MailDomains: []string{"new.example"}}
-	must(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{
+	must.Succeed(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{
 		Seats: &seats, Tokens: &tokens, Plan: &plan,
 		Status: &status, EndsOn: &ends,
 	}, operator))
@@ -161,8 +160,7 @@ func TestOperatorsContracts(t *testing.T) {
 	_, err := f.FindOrganization(t.Context(), o2.ID)
 	wantCode(t, err, fault.NotFound)
 
-	list, err := f.ListOrganizations(t.Context())
-	must(t, err)
+	list := must.Get(f.ListOrganizations(t.Context()))(t)
 	i := slices.IndexFunc(list, func(s store.OrganizationSummary) bool { return s.ID == o.ID })
 	if len(list) != 3 || i < 0 || list[i].Name != o.Name || !slices.Equal(list[i].MailDomains, o.MailDomains) ||
 		list[i].Plan != plan ||
@@ -175,7 +173,7 @@ func TestOperatorsContracts(t *testing.T) {
 		t.Errorf("set %+v, %v", c, err)
 	}
 	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // Unchanged: no entry.
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.SetContract(t.Context(), newID(), org.ContractEdit{Seats: &seats}, operator)
 	wantCode(t, err, fault.NotFound)
 	early := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -203,8 +201,7 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	const answers = 12
 	var all sync.WaitGroup
 	for range answers {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 		good := outcome(f.ann, begun, server, "回答")
 		stale := good
 		stale.ServerID = newID()
@@ -232,15 +229,14 @@ func TestNoticesForAdministrators(t *testing.T) {
 	f := newFixture(t)
 	ours, everywhere := newID(), newID()
 	for id, organization := range map[uuid.UUID]*uuid.UUID{ours: &f.a, everywhere: nil} {
-		must(t, f.PublishNotification(t.Context(), org.Notification{
+		must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{
 			ID: id, OrganizationID: organization, Title: "x", Level: org.LevelWarning, Audience: org.AudienceAdmins,
 		}))
 	}
 	visible := func(role identity.Role) int {
 		f.exec(t, `UPDATE users SET role = $2 WHERE id = $1`, f.ann.UserID, role)
-		list, err := f.ListNotifications(t.Context(), f.a, f.ann.UserID, 0, 10)
-		must(t, err)
-		must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{ours, everywhere}))
+		list := must.Get(f.ListNotifications(t.Context(), f.a, f.ann.UserID, 0, 10))(t)
+		must.Succeed(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{ours, everywhere}))
 		read := value[int](t, f, `SELECT count(*) FROM notification_reads WHERE user_id = $1`, f.ann.UserID)
 		f.exec(t, `DELETE FROM notification_reads`)
 		if read != len(list) {
@@ -266,7 +262,7 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, percent := range []int{100, 80, 100} {
-		must(t, f.PublishLimitNotice(t.Context(), f.a, percent, org.Notification{
+		must.Succeed(t, f.PublishLimitNotice(t.Context(), f.a, percent, org.Notification{
 			ID: newID(), OrganizationID: &f.a, Title: "x", Level: org.LevelWarning, Audience: org.AudienceAdmins,
 		}))
 	}
@@ -315,24 +311,23 @@ func TestUsageByModel(t *testing.T) {
 	}
 	for range 2 { // Reported twice, counted once.
 		_, o := answer("standard")
-		must(t, f.end(t, o))
-		must(t, f.end(t, o))
+		must.Succeed(t, f.end(t, o))
+		must.Succeed(t, f.end(t, o))
 	}
 	begun, o := answer("careful")
 	_, err := f.DeleteThread(t.Context(), f.ann, begun.Answer.ThreadID)
-	must(t, err)
+	must.Succeed(t, err)
 	if counted, err := f.CountDeleted(t.Context(), o); err != nil || !counted {
 		t.Errorf("counted %v, %v", counted, err)
 	}
 	_, _, err = f.TitleThread(t.Context(), chat.GeneratedTitle{
 		Owner: f.ann, ThreadID: newID(), Text: "題", ModelID: "small", InputTokens: 100, OutputTokens: 5,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	for owner, tokens := range map[identity.Owner]int{f.bob: 1000, f.mallory: 1} {
-		_, err := f.PutNote(t.Context(), owner, ground.Note{
+		must.Get(f.PutNote(t.Context(), owner, ground.Note{
 			AnswerID: f.begin(t, owner, server).Answer.ID, ModelID: "standard", InputTokens: tokens, OutputTokens: 7,
-		})
-		must(t, err)
+		}))(t)
 	}
 
 	today := value[time.Time](t, f, `SELECT (now() AT TIME ZONE 'Asia/Tokyo')::date`)

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // fixture is a database with two organizations, two members of the first and one of the second, and two skills.
@@ -32,12 +33,12 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{dsn: storetest.DSN(t), a: newID(), b: newID()}
 	f.connect(t)
 	for id, name := range map[uuid.UUID]string{f.a: "紡株式会社", f.b: "別の会社"} {
-		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: name, AuthType: "cognito"}))
+		must.Succeed(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: name, AuthType: "cognito"}))
 	}
 	f.ann, f.bob, f.mallory = f.user(t, f.a, "ann"), f.user(t, f.a, "bob"), f.user(t, f.b, "mallory")
 	f.cats = []skill.Category{{ID: newID(), Name: "基本", Position: 1}, {ID: newID(), Name: "文章", Position: 2}}
 	f.skills = []skill.Skill{builtin(f.cats[0].ID, 1, "汎用チャット"), builtin(f.cats[1].ID, 1, "校正")}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
 	return f
 }
 
@@ -49,8 +50,7 @@ func (f *fixture) connect(t *testing.T) {
 
 func open(t *testing.T, dsn string) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), dsn)
-	must(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	return db
 }
@@ -58,7 +58,7 @@ func open(t *testing.T, dsn string) *store.DB {
 func (f *fixture) user(t *testing.T, organizationID uuid.UUID, name string) identity.Owner {
 	t.Helper()
 	id := newID()
-	must(t, f.CreateUser(t.Context(), identity.NewUser{
+	must.Succeed(t, f.CreateUser(t.Context(), identity.NewUser{
 		ID: id, OrganizationID: organizationID, Subject: "sub-" + name, Email: name + "@example.com", Name: name,
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
@@ -76,26 +76,18 @@ func builtin(category uuid.UUID, position int, name string) skill.Skill {
 // exec runs SQL for a change that the store has no method for, such as moving a time into the past.
 func (f *fixture) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	_, err := f.sql.Exec(t.Context(), sql, args...)
-	must(t, err)
+	must.Get(f.sql.Exec(t.Context(), sql, args...))(t)
 }
 
 // value reads one value that the store has no method for.
 func value[T any](t *testing.T, f *fixture, sql string, args ...any) T {
 	t.Helper()
 	var v T
-	must(t, f.sql.QueryRow(t.Context(), sql, args...).Scan(&v))
+	must.Succeed(t, f.sql.QueryRow(t.Context(), sql, args...).Scan(&v))
 	return v
 }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func wantCode(t *testing.T, err error, code fault.Code) {
 	t.Helper()

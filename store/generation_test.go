@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const lease = 8 * time.Second
@@ -68,17 +69,15 @@ func (f *fixture) exchange(t *testing.T, owner identity.Owner, threadID, serverI
 // answer begins a generation and ends it.
 func (f *fixture) answer(t *testing.T, b chat.NewGeneration, answer string) chat.StoredGeneration {
 	t.Helper()
-	begun, err := f.BeginGeneration(t.Context(), b)
-	must(t, err)
-	must(t, f.end(t, outcome(b.Owner, begun, b.ServerID, answer)))
+	begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
+	must.Succeed(t, f.end(t, outcome(b.Owner, begun, b.ServerID, answer)))
 	return begun
 }
 
 // begin begins a generation in a new thread.
 func (f *fixture) begin(t *testing.T, owner identity.Owner, serverID uuid.UUID) chat.StoredGeneration {
 	t.Helper()
-	begun, err := f.BeginGeneration(t.Context(), question(owner, f.thread(t, owner).ID, serverID))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(owner, f.thread(t, owner).ID, serverID)))(t)
 	return begun
 }
 
@@ -100,8 +99,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
-	begun, err := f.BeginGeneration(t.Context(), b)
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
 	q, a := begun.Question, begun.Answer
 	if begun.Existing || q.ID != b.Question.ID || q.ThreadID != thread.ID || q.Role != chat.RoleUser ||
 		q.Content != b.Question.Content ||
@@ -127,7 +125,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 		Page:         3, Score: 0.5, Quote: "引用",
 	}}
 	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
-	must(t, f.end(t, end))
+	must.Succeed(t, f.end(t, end))
 	a, err = f.FindMessage(t.Context(), f.ann, a.ID)
 	if err != nil || a.Content != end.Content || a.Status != end.Status || a.FinishReason != end.FinishReason ||
 		a.Failure != nil ||
@@ -142,7 +140,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	// Repeating the call, as after a lost acknowledgement, changes nothing.
 	first := end.Content
 	end.Content = "別の文章"
-	must(t, f.end(t, end))
+	must.Succeed(t, f.end(t, end))
 	if a, err = f.FindMessage(t.Context(), f.ann, a.ID); err != nil || a.Content != first {
 		t.Errorf("after a second end: %+v, %v", a, err)
 	}
@@ -153,13 +151,11 @@ func TestAbsurdUsageIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 	o := outcome(f.ann, begun, server, "回答")
 	o.InputTokens, o.OutputTokens = -1, math.MaxInt
-	must(t, f.end(t, o))
-	stored, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
-	must(t, err)
+	must.Succeed(t, f.end(t, o))
+	stored := must.Get(f.FindMessage(t.Context(), f.ann, begun.Answer.ID))(t)
 	if stored.Content != "回答" || stored.InputTokens != 0 || stored.OutputTokens != math.MaxInt32 {
 		t.Errorf("stored %+v", stored)
 	}
@@ -169,13 +165,12 @@ func TestFailureIsKeptWithItsText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server)))(t)
 	end := outcome(f.ann, begun, server, "途中まで\x00\xff")
 	end.Status, end.FinishReason = chat.StatusFailed, chat.FinishError
 	end.Failure = &chat.Failure{Code: "unavailable", Detail: "モデルが\x00応答しません。", Retryable: true}
 	end.Reasoning, end.ReasoningTime = "考え\x00", 1500*time.Millisecond
-	must(t, f.end(t, end))
+	must.Succeed(t, f.end(t, end))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	want := chat.Failure{Code: "unavailable", Detail: "モデルが\x1a応答しません。", Retryable: true}
 	// NUL, which PostgreSQL cannot store, becomes another character of one byte.
@@ -230,8 +225,7 @@ func TestRequests(t *testing.T) {
 	look := func(owner identity.Owner, hash [32]byte) (chat.ThreadState, error) {
 		return f.LoadThreadState(t.Context(), owner, thread.ID, nil, b.RequestID, hash, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	}
-	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)
-	must(t, err)
+	sk := must.Get(f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID))(t)
 	want := chat.ThreadState{Skill: skill.Skill{
 		ID: sk.ID, Kind: sk.Kind, TaskType: sk.TaskType, FormType: sk.FormType, FormFields: sk.FormFields,
 		Prompt: sk.Prompt,
@@ -239,9 +233,8 @@ func TestRequests(t *testing.T) {
 	if got, err := look(f.ann, b.RequestHash); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("before: %+v, %v; want %+v", got, err, want)
 	}
-	begun, err := f.BeginGeneration(t.Context(), b)
-	must(t, err)
-	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
+	begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
+	must.Succeed(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	got, err := look(f.ann, b.RequestHash)
 	if err != nil || got.Existing == nil || got.Existing.Question.ID != begun.Question.ID ||
 		got.Existing.Answer.Content != "答え" {
@@ -251,9 +244,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
 	// Another request in the thread reads the same messages as History.
-	got, err = f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
-		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
-	must(t, err)
+	got = must.Get(f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
+		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20}))(t)
 	said, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	if err != nil || got.Existing != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
 		t.Errorf("another request: %+v, %v; want %+v", got, err, said)
@@ -291,14 +283,11 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 			chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	}
 	_, err := look() // Prepare the statements now, so that only the lock on the thread blocks the call below.
-	must(t, err)
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
+	must.Succeed(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), f.dsn))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	other, err := conn.Begin(t.Context())
-	must(t, err)
-	_, err = other.Exec(t.Context(), `LOCK TABLE threads IN ACCESS EXCLUSIVE MODE`)
-	must(t, err)
+	other := must.Get(conn.Begin(t.Context()))(t)
+	must.Get(other.Exec(t.Context(), `LOCK TABLE threads IN ACCESS EXCLUSIVE MODE`))(t)
 	var got chat.ThreadState
 	looked := make(chan error, 1)
 	go func() {
@@ -307,24 +296,21 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		looked <- err
 	}()
 	waitForLock(t, f)
-	_, err = other.Exec(t.Context(), `
+	must.Get(other.Exec(t.Context(), `
 		INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
-		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.Question.ID, f.ann.OrganizationID, thread.ID)
-	must(t, err)
+		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.Question.ID, f.ann.OrganizationID, thread.ID))(t)
 	_, err = other.Exec(t.Context(), `
 		INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.Answer.ID, f.ann.OrganizationID, thread.ID, b.Question.ID)
-	must(t, err)
-	_, err = other.Exec(t.Context(), `
+	must.Succeed(t, err)
+	must.Get(other.Exec(t.Context(), `
 		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id,
 		    request_hash, server_id, run)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 1)`,
-		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
-	must(t, err)
-	_, err = other.Exec(t.Context(), `UPDATE threads SET leaf_id = $1 WHERE id = $2`, b.Answer.ID, thread.ID)
-	must(t, err)
-	must(t, other.Commit(t.Context()))
-	must(t, <-looked)
+		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID))(t)
+	must.Get(other.Exec(t.Context(), `UPDATE threads SET leaf_id = $1 WHERE id = $2`, b.Answer.ID, thread.ID))(t)
+	must.Succeed(t, other.Commit(t.Context()))
+	must.Succeed(t, <-looked)
 	if got.Existing == nil || got.Existing.Answer.ID != b.Answer.ID {
 		t.Errorf("a request that is known: %+v", got)
 	}
@@ -399,23 +385,21 @@ func TestOneGenerationAtATimeInAThread(t *testing.T) {
 	if begun.Load() != 1 || busy.Load() != 19 {
 		t.Fatalf("%d begun, %d busy", begun.Load(), busy.Load())
 	}
-	must(t, f.end(t, outcome(f.ann, *winner.Load(), server, "答え")))
-	_, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
-	must(t, err)
+	must.Succeed(t, f.end(t, outcome(f.ann, *winner.Load(), server, "答え")))
+	must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server)))(t)
 }
 
 func TestRequestStop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server)))(t)
 	for range 2 {
 		if running, err := f.RequestStop(t.Context(), f.ann, begun.Answer.ID); err != nil || !running {
 			t.Errorf("RequestStop = %v, %v", running, err)
 		}
 	}
-	must(t, f.end(t, outcome(f.ann, begun, server, "ここまで")))
+	must.Succeed(t, f.end(t, outcome(f.ann, begun, server, "ここまで")))
 	for _, id := range []uuid.UUID{begun.Answer.ID, begun.Question.ID} {
 		if running, err := f.RequestStop(t.Context(), f.ann, id); err != nil || running {
 			t.Errorf("RequestStop of a complete answer = %v, %v", running, err)
@@ -429,8 +413,7 @@ func TestR33_OneEndForOneGeneration(t *testing.T) {
 	f := newFixture(t)
 	server := newID()
 	for range 25 {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 		var wg sync.WaitGroup
 		seen := make(chan string, 4)
 		for i := range 4 {

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestAnswersBeginTogether: generations that begin at the same time are committed in few transactions, and a refused
@@ -96,13 +97,10 @@ func TestLockedThreadDelaysOnlyItsQuestion(t *testing.T) {
 	for i := range free {
 		free[i] = f.thread(t, f.ann).ID
 	}
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), f.dsn))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	tx, err := conn.Begin(t.Context())
-	must(t, err)
-	_, err = tx.Exec(t.Context(), `SELECT FROM threads WHERE id = $1 FOR UPDATE`, held)
-	must(t, err)
+	tx := must.Get(conn.Begin(t.Context()))(t)
+	must.Get(tx.Exec(t.Context(), `SELECT FROM threads WHERE id = $1 FOR UPDATE`, held))(t)
 	late := make(chan error, 1)
 	var wait sync.WaitGroup
 	for i, id := range free {
@@ -119,8 +117,8 @@ func TestLockedThreadDelaysOnlyItsQuestion(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	must(t, tx.Rollback(t.Context()))
-	must(t, <-late)
+	must.Succeed(t, tx.Rollback(t.Context()))
+	must.Succeed(t, <-late)
 }
 
 // TestTextsAreIndexedOnceTheyAreOld: a text that was just written is indexed only by a search of its owner.

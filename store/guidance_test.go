@@ -7,6 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestGuidance(t *testing.T) {
@@ -14,8 +15,7 @@ func TestGuidance(t *testing.T) {
 	f := newFixture(t)
 	guidance := func(owner identity.Owner) org.Guidance {
 		t.Helper()
-		g, err := f.Guidance(t.Context(), owner.OrganizationID, owner.UserID)
-		must(t, err)
+		g := must.Get(f.Guidance(t.Context(), owner.OrganizationID, owner.UserID))(t)
 		return g
 	}
 	if got := guidance(f.ann); got != (org.Guidance{}) {
@@ -25,14 +25,14 @@ func TestGuidance(t *testing.T) {
 		t.Errorf("of no organization: %v", err)
 	}
 	about := org.About{Name: "アン", Department: "総務部", Tone: "丁寧に", Signature: "紡株式会社\nアン"}
-	must(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, org.About{Name: "前の名"}))
-	must(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, about))
-	must(t, f.SetAbout(t.Context(), f.b, f.mallory.UserID, org.About{Name: "マロリー"}))
+	must.Succeed(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, org.About{Name: "前の名"}))
+	must.Succeed(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, about))
+	must.Succeed(t, f.SetAbout(t.Context(), f.b, f.mallory.UserID, org.About{Name: "マロリー"}))
 	// Bob is not a member of the other organization.
 	if err := f.SetAbout(t.Context(), f.b, f.bob.UserID, about); err == nil {
 		t.Error("stored for a member of another organization")
 	}
-	must(t, f.SetAbout(t.Context(), f.b, f.ann.UserID, org.About{Name: "上書き"}))
+	must.Succeed(t, f.SetAbout(t.Context(), f.b, f.ann.UserID, org.About{Name: "上書き"}))
 
 	actor := identity.Actor{User: identity.User{
 		OrganizationID: f.a, ID: f.ann.UserID, OrganizationName: "紡株式会社",
@@ -43,7 +43,7 @@ func TestGuidance(t *testing.T) {
 		t.Errorf("refused: %v", err)
 	}
 	for range 2 { // The second call changes nothing.
-		must(t, f.SetInstructions(t.Context(), actor, "敬語で書く。", func(m *org.Member) error {
+		must.Succeed(t, f.SetInstructions(t.Context(), actor, "敬語で書く。", func(m *org.Member) error {
 			if m == nil || m.ID != f.ann.UserID {
 				t.Errorf("checked %+v", m)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestLastBackupIsTheNewestOne: a backup that was made while a clock was ahead does not hide that later ones are old.
@@ -15,7 +16,7 @@ func TestLastBackupIsTheNewestOne(t *testing.T) {
 	t.Parallel()
 	db, now := storetest.New(t), time.Now().UTC().Truncate(time.Second)
 	for _, at := range []time.Time{now.AddDate(1, 0, 0), now} {
-		must(t, db.RecordBackup(t.Context(), at))
+		must.Succeed(t, db.RecordBackup(t.Context(), at))
 	}
 	if got, err := db.LastBackup(t.Context()); err != nil || !got.Equal(now) {
 		t.Errorf("the last backup ended at %v, %v, want %v", got, err, now)
@@ -30,7 +31,7 @@ func TestUnreadableCertificateHidesNoEnd(t *testing.T) {
 	first := time.Now().UTC().Truncate(time.Second).AddDate(1, 0, 0)
 	certificate := func(end time.Time) []byte {
 		_, c, err := samltest.NewKeyValid(time.Now(), end)
-		must(t, err)
+		must.Succeed(t, err)
 		return c.Raw
 	}
 	for i, der := range [][]byte{certificate(first), []byte("unreadable"), certificate(first.AddDate(1, 0, 0))} {

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // claims returns the claims of a password session that begins now.
@@ -32,8 +33,7 @@ func (f *fixture) session(t *testing.T, name string) pool.Grant {
 		ID: uuid.New(), TokenHash: digest(name), Sub: sub, ClientID: "client", EventID: uuid.New(), AuthTime: now,
 		ExpiresAt: now.Add(24 * time.Hour),
 	}
-	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
-	must(t, err)
+	must.Get(f.CreateGrant(t.Context(), grant, 1, pool.Event{}))(t)
 	return grant
 }
 
@@ -43,8 +43,7 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	grant := f.session(t, "ann")
 	revoked := func(session uuid.UUID) bool {
 		t.Helper()
-		found, err := f.UserBySubject(t.Context(), claims(grant.Sub.String(), session))
-		must(t, err)
+		found := must.Get(f.UserBySubject(t.Context(), claims(grant.Sub.String(), session)))(t)
 		if found.ID != f.ann.UserID {
 			t.Errorf("found %+v", found)
 		}
@@ -53,7 +52,7 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	if revoked(grant.ID) {
 		t.Error("it is revoked from the start")
 	}
-	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
+	must.Succeed(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
 	if !revoked(grant.ID) {
 		t.Error("it is not revoked")
 	}
@@ -88,10 +87,11 @@ func TestR45_ChangedUsersAreNotified(t *testing.T) {
 	wantNotified(t, told, uuid.Nil)
 
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
-	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
+	must.Succeed(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
 	wantNotified(t, told, f.ann.UserID)
-	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // Already revoked: nothing changes.
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t,
+		f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // Already revoked: nothing changes.
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	f.exec(t, `UPDATE users SET name = 'x', role = role, state = state`)
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.UserID)
 	wantNotified(t, told, f.bob.UserID)
@@ -111,8 +111,8 @@ func TestR45_WatchThatStallsIsNoticed(t *testing.T) {
 	wantNotified(t, told, uuid.Nil)
 	pid := value[int](t, f, `
 		SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user' AND datname = current_database()`)
-	must(t, syscall.Kill(pid, syscall.SIGSTOP))
-	t.Cleanup(func() { must(t, syscall.Kill(pid, syscall.SIGCONT)) })
+	must.Succeed(t, syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { must.Succeed(t, syscall.Kill(pid, syscall.SIGCONT)) })
 	stopped := time.Now()
 	wantNotified(t, told, uuid.Max, uuid.Nil)
 	t.Logf("noticed after %v", time.Since(stopped))
@@ -124,8 +124,8 @@ func TestR45_OutdatedUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	now := time.Now()
-	must(t, f.RevokeGrant(t.Context(), f.session(t, "ann").ID, pool.Event{At: now}))
-	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, pool.Event{At: now.Add(-time.Hour)}))
+	must.Succeed(t, f.RevokeGrant(t.Context(), f.session(t, "ann").ID, pool.Event{At: now}))
+	must.Succeed(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, pool.Event{At: now.Add(-time.Hour)}))
 	inactive, gone := f.user(t, f.b, "inactive").UserID, newID()
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, inactive)
 	demoted := f.user(t, f.b, "demoted").UserID // Open pages may show data for administrators.
@@ -133,7 +133,7 @@ func TestR45_OutdatedUsers(t *testing.T) {
 	f.exec(t, `UPDATE users SET role = 'general-user' WHERE id = $1`, demoted)
 	turned, long := newID(), newID() // Switched to single sign-on now and an hour ago.
 	for _, id := range []uuid.UUID{turned, long} {
-		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "連携会社", AuthType: "cognito"}))
+		must.Succeed(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "連携会社", AuthType: "cognito"}))
 		f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, id)
 	}
 	f.exec(t, `UPDATE organizations SET changed_at = now() - interval '1 hour' WHERE id = $1`, long)
@@ -145,11 +145,10 @@ func TestR45_OutdatedUsers(t *testing.T) {
 		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone, demoted, hers}},
 		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}},
 	} {
-		got, err := f.ChangedUsers(t.Context(), []uuid.UUID{
+		got := must.Get(f.ChangedUsers(t.Context(), []uuid.UUID{
 			f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone,
 			demoted, hers, his,
-		}, c.within)
-		must(t, err)
+		}, c.within))(t)
 		byText := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 		slices.SortFunc(got, byText)
 		slices.SortFunc(c.want, byText)

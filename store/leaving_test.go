@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestEveryTableIsExportedOrLeftOut fails when a migration adds a table, so that its author decides whether it belongs to
@@ -21,13 +22,11 @@ import (
 func TestEveryTableIsExportedOrLeftOut(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rows, err := f.sql.Query(t.Context(), `
+	rows := must.Get(f.sql.Query(t.Context(), `
 		SELECT relname FROM pg_class
 		WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-		  AND relname <> 'schema_version'`)
-	must(t, err)
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must(t, err)
+		  AND relname <> 'schema_version'`))(t)
+	tables := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	listed, others := store.ExportTables()
 	for name, reason := range others {
 		if reason == "" {
@@ -41,21 +40,19 @@ func TestEveryTableIsExportedOrLeftOut(t *testing.T) {
 		t.Errorf("store/export.go has the tables\n%v\nand the database\n%v", listed, tables)
 	}
 	for _, name := range []string{"README.en.md", "README.ja.md"} {
-		guide, err := os.ReadFile("../internal/backup/export/" + name)
-		must(t, err)
+		guide := must.Get(os.ReadFile("../internal/backup/export/" + name))(t)
 		for kind, sql := range store.ExportQueries() {
 			if !strings.Contains(string(guide), kind+".jsonl") {
 				t.Errorf("%s lacks %s.jsonl", name, kind)
 			}
-			rows, err := f.sql.Query(t.Context(), sql, f.a)
-			must(t, err)
+			rows := must.Get(f.sql.Query(t.Context(), sql, f.a))(t)
 			for _, field := range rows.FieldDescriptions() {
 				if !strings.Contains(string(guide), "`"+field.Name+"`") {
 					t.Errorf("%s lacks the field %s of %s", name, field.Name, kind)
 				}
 			}
 			rows.Close()
-			must(t, rows.Err())
+			must.Succeed(t, rows.Err())
 		}
 	}
 }
@@ -79,16 +76,14 @@ func TestDeletionContinuesAfterACrash(t *testing.T) {
 	if more, err := f.DeleteBatch(t.Context(), f.a); more || err != nil {
 		t.Fatalf("without a request: %v, %v", more, err)
 	}
-	_, err := f.RequestDeletion(t.Context(), f.a, org.DeletionGrace, org.Operator("root"))
-	must(t, err)
+	must.Get(f.RequestDeletion(t.Context(), f.a, org.DeletionGrace, org.Operator("root")))(t)
 	if due, err := f.DueDeletions(t.Context()); err != nil || len(due) > 0 {
 		t.Fatalf("due before its time: %v, %v", due, err)
 	}
 	if more, err := f.DeleteBatch(t.Context(), f.a); more || err != nil {
 		t.Fatalf("before its time: %v, %v", more, err)
 	}
-	_, err = f.RequestDeletion(t.Context(), f.a, 0, org.Operator("root"))
-	must(t, err)
+	must.Get(f.RequestDeletion(t.Context(), f.a, 0, org.Operator("root")))(t)
 	if more, err := f.DeleteBatch(t.Context(), f.a); !more || err != nil {
 		t.Fatalf("the first batch: %v, %v", more, err)
 	}
@@ -103,27 +98,23 @@ func TestDeletionContinuesAfterACrash(t *testing.T) {
 		t.Fatalf("due %v, %v", due, err)
 	}
 	for more := true; more; {
-		more, err = other.DeleteBatch(t.Context(), f.a)
-		must(t, err)
+		more = must.Get(other.DeleteBatch(t.Context(), f.a))(t)
 	}
 	if done, err := other.FinishDeletion(t.Context(), f.a, certify); done || err != nil {
 		t.Errorf("finished with accounts and a file: %v, %v", done, err)
 	}
-	changes, err := other.ClaimAccountChanges(t.Context(), nil, 0, 10)
-	must(t, err)
+	changes := must.Get(other.ClaimAccountChanges(t.Context(), nil, 0, 10))(t)
 	for _, c := range changes {
 		if c.Member != nil {
 			t.Errorf("got %+v", c)
 		}
-		_, err := other.FinishAccountChange(t.Context(), c)
-		must(t, err)
+		must.Get(other.FinishAccountChange(t.Context(), c))(t)
 	}
 	if done, err := other.FinishDeletion(t.Context(), f.a, certify); done || err != nil {
 		t.Errorf("finished with a file: %v, %v", done, err)
 	}
-	orphans, err := other.ListOrphans(t.Context(), uuid.Nil)
-	must(t, err)
-	must(t, other.DeleteOrphan(t.Context(), orphans[0]))
+	orphans := must.Get(other.ListOrphans(t.Context(), uuid.Nil))(t)
+	must.Succeed(t, other.DeleteOrphan(t.Context(), orphans[0]))
 	if done, err := other.FinishDeletion(t.Context(), f.a, certify); !done || err != nil {
 		t.Errorf("not finished: %v, %v", done, err)
 	}
@@ -148,8 +139,7 @@ func TestLockedOrganizationKeepsItsThreads(t *testing.T) {
 	f.exec(t, `UPDATE organizations SET retention_days = 30, retention_since = now() - interval '90 days' WHERE id = $1`, f.a)
 	f.exec(t, `UPDATE threads SET touched_at = now() - interval '80 days'`)
 	f.exec(t, `UPDATE threads SET told_at = now() - interval '20 days'`)
-	_, err := f.RequestDeletion(t.Context(), f.a, org.DeletionGrace, org.Operator("root"))
-	must(t, err)
+	must.Get(f.RequestDeletion(t.Context(), f.a, org.DeletionGrace, org.Operator("root")))(t)
 	for range 2 {
 		if deleted, err := f.DeleteDue(t.Context(), 10); err != nil || len(deleted) > 0 {
 			t.Errorf("deleted %v, %v", deleted, err)
@@ -163,8 +153,7 @@ func TestR91_SigningKeyIsSealed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	old, next := secret.NewKey(), secret.NewKey()
-	first, err := f.WithSecrets(keys(t, old)).SigningKey(t.Context())
-	must(t, err)
+	first := must.Get(f.WithSecrets(keys(t, old)).SigningKey(t.Context()))(t)
 	if text := dump(t, f); strings.Contains(text, "PRIVATE KEY") || strings.Count(text, "sealed.v1.") != 1 {
 		t.Errorf("the dump is %s", text)
 	}

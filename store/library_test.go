@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // editor returns the user as a skill.Editor.
@@ -43,8 +44,7 @@ func (f *fixture) saving(name string, audience skill.Audience) skill.Input {
 
 func (f *fixture) save(t *testing.T, m skill.Editor, s skill.Input) skill.CustomSkill {
 	t.Helper()
-	custom, err := f.SaveSkill(t.Context(), m, uuid.Nil, s)
-	must(t, err)
+	custom := must.Get(f.SaveSkill(t.Context(), m, uuid.Nil, s))(t)
 	return custom
 }
 
@@ -62,8 +62,7 @@ func (f *fixture) document(t *testing.T, o identity.Owner, name string) uuid.UUI
 // listed returns the names of the skills that are listed for a user, without the built-in ones.
 func (f *fixture) listed(t *testing.T, o identity.Owner) []string {
 	t.Helper()
-	list, err := f.ListSkills(t.Context(), o.OrganizationID, o.UserID, 0, 100)
-	must(t, err)
+	list := must.Get(f.ListSkills(t.Context(), o.OrganizationID, o.UserID, 0, 100))(t)
 	got := names(slices.DeleteFunc(list, func(s skill.Skill) bool { return !s.Made }))
 	for _, s := range list {
 		if s.Prompt != "" || s.Documents != nil {
@@ -209,9 +208,8 @@ func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	admin := f.admin(t, f.bob)
 	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
 	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
-	must(t, err)
-	_, err = f.SetArchived(t.Context(), admin, custom.ID, true)
-	must(t, err)
+	must.Succeed(t, err)
+	must.Get(f.SetArchived(t.Context(), admin, custom.ID, true))(t)
 	if got := f.listed(t, f.ann); len(got) > 0 {
 		t.Errorf("listed: %v", got)
 	}
@@ -234,11 +232,10 @@ func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	few := f.saving("選ばれた人の", skill.AudienceMembers)
 	few.MemberIDs = []uuid.UUID{f.ann.UserID}
 	custom := f.save(t, admin, few)
-	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
-	must(t, err)
+	thread := must.Get(f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID}))(t)
 	look := func() bool {
 		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
-		must(t, err)
+		must.Succeed(t, err)
 		found, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, custom.ID)
 		if err != nil || found.Withdrawn != looked.Skill.Withdrawn {
 			t.Errorf("got %+v, %v", found, err)
@@ -249,8 +246,7 @@ func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 		t.Error("the skill is withdrawn before the change")
 	}
 	few.RequestID, few.BaseVersion, few.MemberIDs = newID(), 1, []uuid.UUID{f.bob.UserID}
-	_, err = f.SaveSkill(t.Context(), admin, custom.ID, few)
-	must(t, err)
+	must.Get(f.SaveSkill(t.Context(), admin, custom.ID, few))(t)
 	if !look() {
 		t.Error("the skill is not withdrawn")
 	}
@@ -279,10 +275,8 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	// Another administrator may keep and test a document that the skill has, but a copy of the skill does not contain
 	// it.
 	s.RequestID, s.BaseVersion = newID(), 1
-	_, err = f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s)
-	must(t, err)
-	_, err = f.SaveDraft(t.Context(), f.admin(t, f.bob), newID(), s.Content, 3)
-	must(t, err)
+	must.Get(f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s))(t)
+	must.Get(f.SaveDraft(t.Context(), f.admin(t, f.bob), newID(), s.Content, 3))(t)
 	copied, err := f.FindTemplate(t.Context(), f.admin(t, f.bob), custom.ID)
 	if err != nil || len(copied.DocumentIDs) != 0 {
 		t.Errorf("got %+v, %v", copied, err)
@@ -297,8 +291,7 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 		t.Errorf("its editor sees %+v, %v", kept, err)
 	}
 	s.RequestID, s.BaseVersion, s.Content.DocumentIDs = newID(), 2, []uuid.UUID{}
-	_, err = f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s)
-	must(t, err)
+	must.Get(f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s))(t)
 	version, err = f.FindVersion(t.Context(), f.admin(t, f.bob), custom.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 0 {
 		t.Errorf("a version has a deleted document: %+v, %v", version.Content, err)
@@ -311,16 +304,13 @@ func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 	f := newFixture(t)
 	admin := f.admin(t, f.bob)
 	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
-	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
-	must(t, err)
+	thread := must.Get(f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID}))(t)
 	service := skill.NewService(f.DB, skill.Config{})
 	for _, archived := range []bool{true, false} {
-		_, err = f.SetArchived(t.Context(), admin, custom.ID, archived)
-		must(t, err)
+		must.Get(f.SetArchived(t.Context(), admin, custom.ID, archived))(t)
 		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
-		must(t, err)
-		found, err := service.Get(t.Context(), f.a, f.ann.UserID, custom.ID)
-		must(t, err)
+		must.Succeed(t, err)
+		found := must.Get(service.Get(t.Context(), f.a, f.ann.UserID, custom.ID))(t)
 		if (service.Unavailable(looked.Skill) != "") != archived || (found.Unavailable != "") != archived {
 			t.Errorf("archived %v: %q, %q", archived, service.Unavailable(looked.Skill), found.Unavailable)
 		}
@@ -336,8 +326,7 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	s.Content.DocumentIDs = []uuid.UUID{document}
 	custom := f.save(t, ann, s)
 	request := func() skill.Request {
-		custom, err := f.RequestPublication(t.Context(), ann, custom.ID, "お願いします")
-		must(t, err)
+		custom := must.Get(f.RequestPublication(t.Context(), ann, custom.ID, "お願いします"))(t)
 		return *custom.Request
 	}
 	first := request()
@@ -357,15 +346,15 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	wantCode(t, f.DecideRequest(t.Context(), f.admin(t, f.mallory), first.ID, skill.Decision{Approve: true}),
 		fault.NotFound)
 
-	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Reason: "表現を直してください。"}))
-	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{}))
+	must.Succeed(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Reason: "表現を直してください。"}))
+	must.Succeed(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{}))
 	wantCode(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Approve: true}), fault.Conflict)
 	if custom, err = f.FindCustomSkill(t.Context(), ann, custom.ID); err != nil || custom.Request.State != skill.RequestRejected ||
 		custom.Request.Reason == "" {
 		t.Errorf("got %+v, %v", custom.Request, err)
 	}
 
-	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
+	must.Succeed(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
 	published := value[uuid.UUID](t, f, `SELECT id FROM skills WHERE published_from = $1`, custom.ID)
 	shared, err := f.FindCustomSkill(t.Context(), admin, published)
 	if err != nil || shared.Audience != skill.AudienceOrganization || len(shared.Documents) != 1 {
@@ -376,12 +365,12 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	}
 	s.RequestID, s.BaseVersion, s.Content.Prompt = newID(), 1, "第二の指示"
 	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s) // The published skill has the same name.
-	must(t, err)
+	must.Succeed(t, err)
 	for _, archived := range []bool{true, false} {
 		_, err = f.SetArchived(t.Context(), ann, custom.ID, archived)
-		must(t, err)
+		must.Succeed(t, err)
 	}
-	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
+	must.Succeed(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
 	if shared, err = f.FindCustomSkill(t.Context(), admin, published); err != nil || shared.Version != 2 ||
 		shared.Content.Prompt != "第二の指示" {
 		t.Errorf("got %+v, %v", shared, err)
@@ -390,7 +379,7 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	read := request()
 	s.RequestID, s.BaseVersion, s.Content.Prompt, s.Content.Name = newID(), 2, "読まれていない指示", "報告（新）"
 	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s)
-	must(t, err)
+	must.Succeed(t, err)
 	replaced := request()
 	wantCode(t, f.DecideRequest(t.Context(), admin, read.ID, skill.Decision{Approve: true}), fault.NotFound)
 	if shared, err = f.FindCustomSkill(t.Context(), admin, published); err != nil || shared.Version != 2 {
@@ -402,7 +391,7 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	}
 
 	events, _, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &f.a, Limit: 50})
-	must(t, err)
+	must.Succeed(t, err)
 	var actions []string
 	for _, e := range slices.Backward(events) {
 		actions = append(actions, string(e.Action))
@@ -416,8 +405,8 @@ func TestHiddenSkillsAreNotOffered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin, id := f.admin(t, f.bob), f.skills[1].ID
-	must(t, f.HideSkill(t.Context(), admin, id, true))
-	must(t, f.HideSkill(t.Context(), admin, id, true))
+	must.Succeed(t, f.HideSkill(t.Context(), admin, id, true))
+	must.Succeed(t, f.HideSkill(t.Context(), admin, id, true))
 	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
 	if err != nil || slices.Contains(names(list), "校正") {
 		t.Errorf("got %v, %v", names(list), err)
@@ -431,7 +420,7 @@ func TestHiddenSkillsAreNotOffered(t *testing.T) {
 		t.Errorf("hidden: %v, %v", names(hidden), err)
 	}
 	f.save(t, admin, f.saving("校正", skill.AudienceOrganization)) // It takes the name of the hidden skill.
-	must(t, f.HideSkill(t.Context(), admin, id, false))
+	must.Succeed(t, f.HideSkill(t.Context(), admin, id, false))
 	wantCode(t, f.HideSkill(t.Context(), admin, newID(), true), fault.NotFound)
 }
 
@@ -444,8 +433,7 @@ func TestDraftsAreLimited(t *testing.T) {
 	slots := []uuid.UUID{newID(), newID(), newID()}
 	ids := make([]uuid.UUID, len(slots))
 	for i, slot := range slots {
-		id, err := f.SaveDraft(t.Context(), ann, slot, c, 2)
-		must(t, err)
+		id := must.Get(f.SaveDraft(t.Context(), ann, slot, c, 2))(t)
 		ids[i] = id
 	}
 	if ids[2] != ids[0] || ids[1] == ids[0] {
@@ -475,8 +463,7 @@ func TestListedSkillsLackTheirPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.save(t, f.admin(t, f.bob), f.saving("スキル", skill.AudienceOrganization))
-	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100)
-	must(t, err)
+	list := must.Get(f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100))(t)
 	for _, s := range list {
 		if s.Prompt != "" {
 			t.Errorf("the list has the prompt of %s", s.Name)

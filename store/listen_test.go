@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // watched returns the events of a watcher: ids of notifications, uuid.Nil for listening, uuid.Max for an interruption.
@@ -50,7 +51,7 @@ func TestNewNotificationsAreAnnounced(t *testing.T) {
 	wantNotified(t, told, uuid.Nil)
 
 	byStore, bySQL := newID(), newID()
-	must(t, f.PublishNotification(t.Context(), org.Notification{ID: byStore, Title: "x", Level: org.LevelInfo}))
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{ID: byStore, Title: "x", Level: org.LevelInfo}))
 	f.exec(t, `SELECT pg_notify('tsumugi_notification', 'no id')`)
 	f.exec(t, `INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, 'x', 'warning')`, bySQL,
 		f.a)
@@ -75,7 +76,7 @@ func TestInterruptedWatchReconnects(t *testing.T) {
 		wantNotified(t, told, uuid.Max, uuid.Nil)
 	}
 	id := newID()
-	must(t, f.PublishNotification(t.Context(), org.Notification{ID: id, Title: "x", Level: org.LevelInfo}))
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{ID: id, Title: "x", Level: org.LevelInfo}))
 	wantNotified(t, told, id)
 }
 
@@ -84,8 +85,8 @@ func TestUpcomingNotifications(t *testing.T) {
 	f := newFixture(t)
 	at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	later := newID()
-	must(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: org.LevelInfo}))
-	must(t, f.PublishNotification(t.Context(), org.Notification{
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: org.LevelInfo}))
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{
 		ID: later, Title: "x", Level: org.LevelInfo,
 		PublishedAt: at,
 	}))

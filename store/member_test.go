@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestRemovingAMemberDeletesTheirThreads: removing a member deletes the member's threads, including a running answer.
@@ -23,15 +24,13 @@ func TestRemovingAMemberDeletesTheirThreads(t *testing.T) {
 	f := newFixture(t)
 	server, thread := newID(), f.thread(t, f.ann)
 	first := f.exchange(t, f.ann, thread.ID, server, "質問", "回答")
-	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingGood}))
+	must.Succeed(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingGood}))
 	again := question(f.ann, thread.ID, server)
 	again.Question, again.Regenerate = first.Question, true
 	again.Answer.ParentID = &first.Question.ID
-	second, err := f.BeginGeneration(t.Context(), again)
-	must(t, err)
-	must(t, f.end(t, outcome(f.ann, second, server, "別の回答")))
-	running, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
+	second := must.Get(f.BeginGeneration(t.Context(), again))(t)
+	must.Succeed(t, f.end(t, outcome(f.ann, second, server, "別の回答")))
+	running := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 	bobs := f.exchange(t, f.bob, f.thread(t, f.bob).ID, server, "質問", "回答")
 
 	remove := func(org.MemberContext) (org.MemberChange, error) {
@@ -81,17 +80,17 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 			Role: "general-user",
 		}},
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	m := *result.Invitations[0].Member
-	must(t, f.FinishInvite(t.Context(), m.ID, "sub-new"))
+	must.Succeed(t, f.FinishInvite(t.Context(), m.ID, "sub-new"))
 	_, err = f.ChangeMember(t.Context(), f.a, m.ID, org.System(), func(r org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{
 			Name: r.Member.Name, Role: r.Member.Role, State: "inactive", Action: org.ActionEdit,
 			Details: []org.Change{{Field: "state"}},
 		}, nil
 	})
-	must(t, err)
-	must(t, f.AbandonInvite(t.Context(), m, org.InviteFailed, org.System()))
+	must.Succeed(t, err)
+	must.Succeed(t, f.AbandonInvite(t.Context(), m, org.InviteFailed, org.System()))
 	if n := value[int](t, f, `SELECT count(*) FROM account_changes WHERE state`); n != 1 {
 		t.Error("no change is queued for the identity provider")
 	}
@@ -110,22 +109,20 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 		Sub: uuid.New(), Email: "new@example.com", Name: "x", Status: pool.StatusExternalProvider, Enabled: true,
 		Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
-	must(t, f.CreatePoolUser(t.Context(), left))
+	must.Succeed(t, f.CreatePoolUser(t.Context(), left))
 	grant := pool.Grant{
 		ID: uuid.New(), TokenHash: digest("old"), Sub: left.Sub, ClientID: "sso", EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(time.Hour),
 	}
-	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
-	must(t, err)
-	result, err := f.BeginInvite(t.Context(), org.InviteCall{
+	must.Get(f.CreateGrant(t.Context(), grant, 1, pool.Event{}))(t)
+	result := must.Get(f.BeginInvite(t.Context(), org.InviteCall{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
 		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{
 			Email: left.Email, Name: "x",
 			Role: "general-user",
 		}},
-	})
-	must(t, err)
-	must(t, f.FinishInvite(t.Context(), result.Invitations[0].Member.ID, left.Sub.String()))
+	}))(t)
+	must.Succeed(t, f.FinishInvite(t.Context(), result.Invitations[0].Member.ID, left.Sub.String()))
 	if status, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
 		!status.SessionOver {
 		t.Errorf("the session is still valid for %+v, %v", status, err)
@@ -146,26 +143,25 @@ func TestDeactivationEndsSessions(t *testing.T) {
 		begun := time.Now().Add(-2 * time.Second)
 		browser, unused := f.annIn(grant.ID, identity.AuthCognito, begun), f.annIn(uuid.New(), identity.AuthCognito, begun)
 		browser.Subject, unused.Subject = grant.Sub.String(), grant.Sub.String()
-		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: browser}))
+		must.Succeed(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: browser}))
 		connection := newID()
 		_, err := f.AddPersonal(t.Context(), browser, oauth.NewToken{
 			RequestID: newID(), Name: "x", Scopes: []identity.Scope{identity.ScopeChat}, ExpiresAt: begun.Add(time.Hour),
 		}, oauth.NewConnection{ID: connection})
-		must(t, err)
-		must(t, f.AddGrant(t.Context(), oauth.Grant{
+		must.Succeed(t, err)
+		must.Succeed(t, f.AddGrant(t.Context(), oauth.Grant{
 			Hash: digest("code"), ClientID: "cli", Scopes: []identity.Scope{identity.ScopeChat}, OrganizationID: &f.a,
 			UserID: &f.ann.UserID, AuthType: &browser.AuthType, AnsweredAt: &begun, CreatedAt: begun,
 			ExpiresAt: begun.Add(time.Hour),
 		}))
 		for _, state := range []identity.State{identity.StateInactive, identity.StateActive} {
-			_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
+			must.Get(f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
 				func(r org.MemberContext) (org.MemberChange, error) {
 					return org.MemberChange{
 						Name: r.Member.Name, Role: r.Member.Role, State: state, Action: org.ActionEdit,
 						Details: []org.Change{{Field: "state"}},
 					}, nil
-				})
-			must(t, err)
+				}))(t)
 		}
 		for name, session := range map[string]uuid.UUID{
 			"the browser": browser.Session, "an unused session": unused.Session, "a personal token": connection,
@@ -193,7 +189,7 @@ func TestDeactivationEndsSessions(t *testing.T) {
 			Hash: digest("late"), UserCodeHash: digest("user"), ClientID: "cli", Scopes: []identity.Scope{identity.ScopeChat},
 			CreatedAt: begun, ExpiresAt: begun.Add(time.Hour),
 		}
-		must(t, f.AddGrant(t.Context(), late))
+		must.Succeed(t, f.AddGrant(t.Context(), late))
 		if err := f.AnswerGrant(t.Context(), browser, late.UserCodeHash, false); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("embedded %v, a late device: %v", embedded, err)
 		}
@@ -279,7 +275,7 @@ func TestWhoHasAPassword(t *testing.T) {
 		"inactive":     {`auth_type = 'cognito', state = 'inactive'`, "CONFIRMED", false},
 	} {
 		id, subject := newID(), newID()
-		must(t, f.CreateUser(t.Context(), identity.NewUser{
+		must.Succeed(t, f.CreateUser(t.Context(), identity.NewUser{
 			ID: id, OrganizationID: f.a, Subject: subject.String(), Email: id.String() + "@example.com", Name: name,
 			Role: identity.RoleOrganizationSuperAdmin, AuthType: identity.AuthCognito,
 		}))
@@ -300,7 +296,7 @@ func TestWhoHasAPassword(t *testing.T) {
 			}
 			return org.MemberChange{}, nil
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		err = f.ChangeSAMLSettings(t.Context(), admin, saml.ActionOn, func(_ *saml.Settings, passwordAdmins int) error {
 			if passwordAdmins != want {
 				t.Errorf("%s, to single sign-on: %d", name, passwordAdmins)

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestModelSettings(t *testing.T) {
@@ -18,8 +19,7 @@ func TestModelSettings(t *testing.T) {
 	}}
 	read := func(owner identity.Owner) chat.ModelSettings {
 		t.Helper()
-		got, err := f.ModelSettings(t.Context(), owner.OrganizationID)
-		must(t, err)
+		got := must.Get(f.ModelSettings(t.Context(), owner.OrganizationID))(t)
 		return got
 	}
 	if got := read(f.ann); got.DefaultID != "" || len(got.Models) != 0 {
@@ -42,7 +42,7 @@ func TestModelSettings(t *testing.T) {
 		t.Errorf("refused: %v", err)
 	}
 	for _, settings := range []chat.ModelSettings{first, first, second} { // The second one changes nothing.
-		must(t, f.SetModelSettings(t.Context(), actor, settings, func(
+		must.Succeed(t, f.SetModelSettings(t.Context(), actor, settings, func(
 			m *org.Member, before chat.ModelSettings,
 		) ([]org.Change, error) {
 			if m == nil || m.ID != f.ann.UserID {

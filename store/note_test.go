@@ -5,6 +5,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestNotesAreBounded: notes are limited in age and number and are visible only to their user. Their tokens are
@@ -19,14 +20,14 @@ func TestNotesAreBounded(t *testing.T) {
 	put := func(owner identity.Owner, note ground.Note, want bool) {
 		t.Helper()
 		counted, err := f.PutNote(t.Context(), owner, note)
-		if must(t, err); counted != want {
+		if must.Succeed(t, err); counted != want {
 			t.Errorf("counted: %v", counted)
 		}
 	}
 	found := func(owner identity.Owner) bool {
 		t.Helper()
 		text, found, err := f.FindNote(t.Context(), owner, note.Key)
-		must(t, err)
+		must.Succeed(t, err)
 		return found && text == note.Text
 	}
 	for range 2 {
@@ -42,8 +43,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	// The usage of an answer includes all its calls and is stored once, even if its end is reported several times.
 	for range 2 {
-		ended, err := f.EndGeneration(t.Context(), outcome(f.ann, answer, server, "要約"))
-		must(t, err)
+		ended := must.Get(f.EndGeneration(t.Context(), outcome(f.ann, answer, server, "要約")))(t)
 		if m := ended.Message; m.InputTokens != 6+12 || m.OutputTokens != 8+34 {
 			t.Errorf("the answer took %d and %d tokens", m.InputTokens, m.OutputTokens)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestNoticesOfAdministrators(t *testing.T) {
@@ -57,14 +58,13 @@ func TestNoticesOfAdministrators(t *testing.T) {
 	}); !errors.Is(err, refused) {
 		t.Errorf("refused: %v", err)
 	}
-	scheduled, err := f.AddNotice(t.Context(), actor, call("明日", 24*time.Hour), allow)
-	must(t, err)
+	scheduled := must.Get(f.AddNotice(t.Context(), actor, call("明日", 24*time.Hour), allow))(t)
 	operators := newID()
-	must(t, f.PublishNotification(t.Context(), org.Notification{
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{
 		ID: operators, OrganizationID: &f.a, Title: "運用担当者から", Level: org.LevelInfo,
 		PublishedAt: time.Now().Add(-time.Hour),
 	}))
-	must(t, f.PublishNotification(t.Context(), org.Notification{
+	must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{
 		ID: newID(), Title: "運用担当者の予約", Level: org.LevelInfo, PublishedAt: time.Now().Add(time.Hour),
 	}))
 	if _, err := f.AddNotice(t.Context(), other, call("他社", 0), allow); err != nil {
@@ -128,8 +128,7 @@ func (f *fixture) changeNotices(t *testing.T, actor, other identity.Actor, notic
 		t.Errorf("its end is not upcoming: %v, %v", upcoming, err)
 	}
 	seen := func() (titles []string) {
-		list, err := f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10)
-		must(t, err)
+		list := must.Get(f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10))(t)
 		for _, n := range list {
 			titles = append(titles, n.Title)
 		}
@@ -142,7 +141,7 @@ func (f *fixture) changeNotices(t *testing.T, actor, other identity.Actor, notic
 	if got := seen(); !equal(got, "運用担当者から") {
 		t.Errorf("after the end members see %q", got)
 	}
-	must(t, f.ReadNotifications(t.Context(), f.a, f.bob.UserID, []uuid.UUID{notice.ID}))
+	must.Succeed(t, f.ReadNotifications(t.Context(), f.a, f.bob.UserID, []uuid.UUID{notice.ID}))
 	if n := value[int](t, f, `SELECT count(*) FROM notification_reads`); n != 0 {
 		t.Errorf("%d have read an ended notice", n)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestNoPersonalTokenSurvivesAProhibition: a personal access token that is created concurrently with the prohibition is
@@ -27,10 +28,9 @@ func TestNoPersonalTokenSurvivesAProhibition(t *testing.T) {
 
 	// The token is stored first. A lock on its audit entry delays the commit.
 	blocker, err := f.sql.Begin(t.Context())
-	must(t, err)
+	must.Succeed(t, err)
 	defer func() { _ = blocker.Rollback(context.WithoutCancel(t.Context())) }()
-	_, err = blocker.Exec(t.Context(), `LOCK TABLE audit_events IN SHARE MODE`)
-	must(t, err)
+	must.Get(blocker.Exec(t.Context(), `LOCK TABLE audit_events IN SHARE MODE`))(t)
 	created := make(chan error, 1)
 	go func() { created <- add("before") }()
 	waitForLock(t, f)
@@ -39,23 +39,22 @@ func TestNoPersonalTokenSurvivesAProhibition(t *testing.T) {
 		SELECT count(*)::int FROM pg_stat_activity
 		WHERE datname = current_database() AND wait_event_type = 'Lock'`) < 2 { //nolint:revive // Waits for the other one.
 	}
-	must(t, blocker.Commit(t.Context()))
-	must(t, <-created)
-	must(t, <-done)
+	must.Succeed(t, blocker.Commit(t.Context()))
+	must.Succeed(t, <-created)
+	must.Succeed(t, <-done)
 	if n := value[int](t, f, `SELECT count(*)::int FROM sessions WHERE client_id = 'personal' AND ended_at IS NULL`); n != 0 {
 		t.Errorf("%d tokens survive the prohibition", n)
 	}
 
 	// The prohibition comes first.
-	must(t, f.SetPersonalTokens(t.Context(), actor, true))
-	prohibition, err := f.sql.Begin(t.Context())
-	must(t, err)
+	must.Succeed(t, f.SetPersonalTokens(t.Context(), actor, true))
+	prohibition := must.Get(f.sql.Begin(t.Context()))(t)
 	defer func() { _ = prohibition.Rollback(context.WithoutCancel(t.Context())) }()
 	_, err = prohibition.Exec(t.Context(), `UPDATE organizations SET personal_tokens = false WHERE id = $1`, f.a)
-	must(t, err)
+	must.Succeed(t, err)
 	go func() { done <- add("after") }()
 	waitForLock(t, f)
-	must(t, prohibition.Commit(t.Context()))
+	must.Succeed(t, prohibition.Commit(t.Context()))
 	if err := <-done; !errors.Is(err, oauth.ErrPersonalForbidden) {
 		t.Errorf("after the prohibition: %v", err)
 	}

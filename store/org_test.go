@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestOrganizations(t *testing.T) {
@@ -35,7 +36,7 @@ func TestNotifications(t *testing.T) {
 	now := time.Now()
 	publish := func(organizationID *uuid.UUID, title string, age time.Duration) uuid.UUID {
 		id := newID()
-		must(t, f.PublishNotification(t.Context(), org.Notification{
+		must.Succeed(t, f.PublishNotification(t.Context(), org.Notification{
 			ID: id, OrganizationID: organizationID, Title: title, Level: org.LevelInfo, PublishedAt: now.Add(-age),
 		}))
 		return id
@@ -45,11 +46,11 @@ func TestNotifications(t *testing.T) {
 	foreign := publish(&f.b, "他社へ", time.Hour)
 	future := publish(nil, "明日", -24*time.Hour)
 	newest := newID()
-	must(t, f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "今", Level: org.LevelWarning}))
+	must.Succeed(t,
+		f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "今", Level: org.LevelWarning}))
 
 	titles := func(offset, limit int) (list []string, read int) {
-		got, err := f.ListNotifications(t.Context(), f.a, f.ann.UserID, offset, limit)
-		must(t, err)
+		got := must.Get(f.ListNotifications(t.Context(), f.a, f.ann.UserID, offset, limit))(t)
 		for _, n := range got {
 			list = append(list, n.Title)
 			if n.Read {
@@ -66,7 +67,8 @@ func TestNotifications(t *testing.T) {
 	}
 
 	for range 2 { // Marking twice is allowed, and invisible ids are ignored.
-		must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{oldest, foreign, future, newID()}))
+		must.Succeed(t,
+			f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{oldest, foreign, future, newID()}))
 	}
 	if _, read := titles(0, 10); read != 1 {
 		t.Errorf("%d read, want 1", read)
@@ -74,7 +76,7 @@ func TestNotifications(t *testing.T) {
 	if n := value[int](t, f, `SELECT count(*) FROM notification_reads`); n != 1 {
 		t.Errorf("%d rows, want 1", n)
 	}
-	must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, nil))
+	must.Succeed(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, nil))
 	if got, err := f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10); err != nil || len(got) != 3 ||
 		got[2].Read {
 		t.Errorf("a colleague's list: %+v, %v", got, err)
@@ -154,7 +156,8 @@ func TestOrganizationAndMembersAreCreatedTogether(t *testing.T) {
 	if n := value[int](t, f, `SELECT count(*) FROM organizations WHERE id = $1`, founded.ID); n != 0 {
 		t.Error("an organization without members was stored")
 	}
-	must(t, f.CreateOrganizationWithMembers(t.Context(), founded, []identity.NewUser{member("dan"), member("eve")}))
+	must.Succeed(t,
+		f.CreateOrganizationWithMembers(t.Context(), founded, []identity.NewUser{member("dan"), member("eve")}))
 	if n := value[int](t, f, `SELECT count(*) FROM users WHERE organization_id = $1`, founded.ID); n != 2 {
 		t.Errorf("%d members", n)
 	}
@@ -164,24 +167,24 @@ func TestMarkSignedIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const query = `SELECT coalesce(last_signed_in_at, 'epoch') FROM users WHERE id = $1`
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	first := value[time.Time](t, f, query, f.ann.UserID)
 	if time.Since(first) > time.Minute {
 		t.Fatalf("signed in at %s", first)
 	}
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if again := value[time.Time](t, f, query, f.ann.UserID); !again.Equal(first) {
 		t.Errorf("set again within a minute: %s, %s", first, again)
 	}
 	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '2 minutes'`)
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
 	// A member who signed in shortly before the invitation has used the invitation.
 	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds',
 			invited_at = now() - interval '10 seconds'`)
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if !value[bool](t, f, `SELECT last_signed_in_at > invited_at FROM users WHERE id = $1`, f.ann.UserID) {
 		t.Error("not set after an invitation")
 	}
@@ -192,7 +195,7 @@ func TestProviderByMailDomain(t *testing.T) {
 	f := newFixture(t)
 	f.exec(t, `UPDATE organizations SET created_at = now() - interval '1 day' WHERE id = $1`, f.a)
 	federated := newID()
-	must(t, f.CreateOrganization(t.Context(), org.Organization{
+	must.Succeed(t, f.CreateOrganization(t.Context(), org.Organization{
 		ID: federated, Name: "連携会社", AuthType: "federated_idp", MailDomains: []string{"sso.example", "sso.example.jp"},
 	}))
 	f.exec(t, `UPDATE organizations SET created_at = now() - interval '2 days' WHERE id = $1`, federated)

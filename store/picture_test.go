@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func newPicture() picture.Picture {
@@ -25,9 +26,9 @@ func newPicture() picture.Picture {
 func (f *fixture) picture(t *testing.T, owner identity.Owner) picture.Picture {
 	t.Helper()
 	p := newPicture()
-	must(t, f.MarkOrphan(t.Context(), p.ID, time.Hour))
+	must.Succeed(t, f.MarkOrphan(t.Context(), p.ID, time.Hour))
 	stored, created, err := f.CreatePicture(t.Context(), owner, uuid.Nil, nil, p, 1<<40)
-	must(t, err)
+	must.Succeed(t, err)
 	if !created || stored != p {
 		t.Fatalf("stored %+v of %+v", stored, p)
 	}
@@ -41,17 +42,14 @@ func (f *fixture) asked(
 	t.Helper()
 	b := question(owner, threadID, newID())
 	b.Question.Pictures = pictures
-	begun, err := f.BeginGeneration(t.Context(), b)
-	must(t, err)
-	_, err = f.EndGeneration(t.Context(), outcome(owner, begun, b.ServerID, "見ました。"))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
+	must.Get(f.EndGeneration(t.Context(), outcome(owner, begun, b.ServerID, "見ました。")))(t)
 	return begun
 }
 
 func (f *fixture) orphans(t *testing.T) []uuid.UUID {
 	t.Helper()
-	orphans, err := f.ListOrphans(t.Context(), uuid.Nil)
-	must(t, err)
+	orphans := must.Get(f.ListOrphans(t.Context(), uuid.Nil))(t)
 	return orphans
 }
 
@@ -62,17 +60,13 @@ func TestQuestionsKeepTheirPicturesInOrder(t *testing.T) {
 	first, second := f.picture(t, f.ann), f.picture(t, f.ann)
 	want := []picture.Picture{second, first}
 	begun := f.asked(t, f.ann, thread.ID, want...)
-	question, err := f.FindMessage(t.Context(), f.ann, begun.Question.ID)
-	must(t, err)
+	question := must.Get(f.FindMessage(t.Context(), f.ann, begun.Question.ID))(t)
 	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
-	must(t, err)
-	listed, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 10)
-	must(t, err)
-	looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{},
-		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
-	must(t, err)
-	opening, err := f.Opening(t.Context(), f.ann, thread.ID, begun.Answer.ID)
-	must(t, err)
+	must.Succeed(t, err)
+	listed := must.Get(f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 10))(t)
+	looked := must.Get(f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{},
+		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20}))(t)
+	opening := must.Get(f.Opening(t.Context(), f.ann, thread.ID, begun.Answer.ID))(t)
 	for where, got := range map[string]chat.Message{
 		"found": question, "history": history[0], "listed": listed[1], "looked": looked.History[0], "opening": opening[0],
 	} {
@@ -83,19 +77,16 @@ func TestQuestionsKeepTheirPicturesInOrder(t *testing.T) {
 	if listed[0].Pictures != nil {
 		t.Errorf("the answer has %+v", listed[0].Pictures)
 	}
-	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{
+	share := must.Get(f.PutShare(t.Context(), f.ann, chat.Snapshot{
 		ShareID: newID(), ThreadID: thread.ID, Leaf: begun.Answer.ID,
-	}, org.System())
-	must(t, err)
-	shared, err := f.SharedMessages(t.Context(), f.ann, share.ID, 0, 10)
-	must(t, err)
+	}, org.System()))(t)
+	shared := must.Get(f.SharedMessages(t.Context(), f.ann, share.ID, 0, 10))(t)
 	if shared[0].PictureCount != 2 || shared[0].Pictures != nil || shared[1].PictureCount != 0 {
 		t.Errorf("shared %+v", shared)
 	}
 	copied, _, err := f.CopyShare(t.Context(), f.bob, share.ID, chat.NewThread{ID: newID()})
-	must(t, err)
-	messages, err := f.ListMessages(t.Context(), f.bob, copied.ID, nil, 0, 10)
-	must(t, err)
+	must.Succeed(t, err)
+	messages := must.Get(f.ListMessages(t.Context(), f.bob, copied.ID, nil, 0, 10))(t)
 	for _, m := range messages {
 		if m.Pictures != nil {
 			t.Errorf("the copy has %+v", m.Pictures)
@@ -115,13 +106,12 @@ func TestR98_PicturesGoWithTheirLastQuestion(t *testing.T) {
 	f.asked(t, f.ann, other.ID, both)
 	wantCode(t, f.DeletePicture(t.Context(), f.ann, only.ID), fault.Conflict)
 	_, err := f.DeleteThread(t.Context(), f.ann, one.ID)
-	must(t, err)
+	must.Succeed(t, err)
 	if got := f.orphans(t); !slices.Equal(got, []uuid.UUID{only.ID}) {
 		t.Errorf("orphans %v, want %v", got, only.ID)
 	}
 	f.exec(t, `UPDATE threads SET expires_at = now() WHERE id = $1`, other.ID)
-	_, err = f.DeleteExpired(t.Context(), 10)
-	must(t, err)
+	must.Get(f.DeleteExpired(t.Context(), 10))(t)
 	if got := f.orphans(t); !slices.Contains(got, both.ID) {
 		t.Errorf("orphans %v, want %v too", got, both.ID)
 	}
@@ -131,7 +121,7 @@ func TestR98_PicturesGoWithTheirLastQuestion(t *testing.T) {
 	_, err = f.ChangeMember(t.Context(), f.a, f.bob.UserID, org.System(), func(org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	if got := f.orphans(t); !slices.Contains(got, asked.ID) || !slices.Contains(got, unasked.ID) {
 		t.Errorf("orphans %v, want those of the removed member", got)
 	}
@@ -179,7 +169,7 @@ func TestPictureThatIsDeletedMeanwhileIsNotAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.picture(t, f.ann)
-	must(t, f.DeletePicture(t.Context(), f.ann, p.ID))
+	must.Succeed(t, f.DeletePicture(t.Context(), f.ann, p.ID))
 	b := question(f.ann, f.thread(t, f.ann).ID, newID())
 	b.Question.Pictures = []picture.Picture{p}
 	_, err := f.BeginGeneration(t.Context(), b)
@@ -227,7 +217,7 @@ func TestPicturesCountAsFiles(t *testing.T) {
 		t.Errorf("%d bytes are used, %v", used, err)
 	}
 	p := newPicture()
-	must(t, f.MarkOrphan(t.Context(), p.ID, time.Hour))
+	must.Succeed(t, f.MarkOrphan(t.Context(), p.ID, time.Hour))
 	_, _, err = f.CreatePicture(t.Context(), owner, uuid.Nil, nil, p, used+999)
 	wantCode(t, err, fault.StorageLimit)
 	f.exec(t, `UPDATE contracts SET storage = $2 WHERE organization_id = $1`, f.a, used+999)
@@ -235,7 +225,7 @@ func TestPicturesCountAsFiles(t *testing.T) {
 	wantCode(t, err, fault.StorageLimit)
 	f.exec(t, `UPDATE contracts SET storage = $2 WHERE organization_id = $1`, f.a, used+1000)
 	_, _, err = f.CreatePicture(t.Context(), owner, uuid.Nil, nil, p, 1<<40)
-	must(t, err)
+	must.Succeed(t, err)
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.ann.UserID)
 	_, _, err = f.CreatePicture(t.Context(), owner, uuid.Nil, nil, newPicture(), 1<<40)
 	wantCode(t, err, identity.ErrNoUser.Code)

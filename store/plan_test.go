@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestQuestionReadsOnlyItsBranch: a question in a thread reads the messages of its branch that are sent to the model,
@@ -20,19 +21,15 @@ func TestQuestionReadsOnlyItsBranch(t *testing.T) {
 	thread := f.thread(t, f.ann)
 	limit := chat.HistoryLimit{Messages: 10, Bytes: 1 << 20}
 	for range 30 {
-		state, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, limit)
-		must(t, err)
+		state := must.Get(f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, limit))(t)
 		b := question(f.ann, thread.ID, newID())
 		b.Question.ParentID = state.Leaf
-		begun, err := f.BeginGeneration(t.Context(), b)
-		must(t, err)
-		must(t, f.end(t, outcome(f.ann, begun, b.ServerID, "答え")))
+		begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
+		must.Succeed(t, f.end(t, outcome(f.ann, begun, b.ServerID, "答え")))
 	}
-	tx, err := f.sql.Begin(t.Context())
-	must(t, err)
+	tx := must.Get(f.sql.Begin(t.Context()))(t)
 	defer func() { _ = tx.Rollback(t.Context()) }()
-	_, err = tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan`)
-	must(t, err)
+	must.Get(tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan`))(t)
 	args := []any{f.a, f.ann.UserID, thread.ID, nil}
 	for name, read := range map[string]float64{
 		store.ThreadStateSQL: rowsFetched(t, tx, "messages", store.ThreadStateSQL, append(args, newID())...),
@@ -66,9 +63,10 @@ func TestPlanOfAQuestionHasNoUnusedParts(t *testing.T) {
 		{store.ThreadStateSQL, []any{f.a, f.ann.UserID, thread.ID, nil, newID()}, 10},
 	} {
 		var plan []byte
-		must(t, f.sql.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON) `+statement.sql, statement.args...).Scan(&plan))
+		must.Succeed(t,
+			f.sql.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON) `+statement.sql, statement.args...).Scan(&plan))
 		var plans []struct{ Plan planNode }
-		must(t, json.Unmarshal(plan, &plans))
+		must.Succeed(t, json.Unmarshal(plan, &plans))
 		nodes := 0
 		plans[0].Plan.each(func(n planNode) {
 			nodes++
@@ -101,8 +99,7 @@ func TestNewThreadReadsNoOtherThreads(t *testing.T) {
 		INSERT INTO threads (id, organization_id, user_id, skill_id)
 		SELECT gen_random_uuid(), $1, $2, $3 FROM generate_series(1, 500)`, f.a, f.ann.UserID, f.skills[0].ID)
 	thread := f.thread(t, f.ann)
-	tx, err := f.sql.Begin(t.Context())
-	must(t, err)
+	tx := must.Get(f.sql.Begin(t.Context()))(t)
 	defer func() { _ = tx.Rollback(t.Context()) }()
 	if read := rowsRead(t, tx, "threads", store.AddedThreadSQL, f.a, f.ann.UserID, thread.ID, newID()); read != 1 {
 		t.Errorf("%.0f rows of threads are read", read)
@@ -122,11 +119,9 @@ func TestFilterOfSCIMReadsItsUsers(t *testing.T) {
 		INSERT INTO scim_users (organization_id, user_id, user_name, external_id, emails, attributes)
 		SELECT organization_id, id, email, 'E' || subject, ARRAY[email], '{}' FROM users WHERE organization_id = $1`, f.a)
 	f.exec(t, `ANALYZE users, scim_users`)
-	tx, err := f.sql.Begin(t.Context())
-	must(t, err)
+	tx := must.Get(f.sql.Begin(t.Context()))(t)
 	defer func() { _ = tx.Rollback(t.Context()) }()
-	_, err = tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan`)
-	must(t, err)
+	must.Get(tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan`))(t)
 	for name, c := range map[string]struct {
 		sql  string
 		args []any
@@ -157,9 +152,9 @@ func TestFilterOfSCIMReadsItsUsers(t *testing.T) {
 func rowsRead(t *testing.T, tx pgx.Tx, table, sql string, args ...any) (rows float64) {
 	t.Helper()
 	var plan []byte
-	must(t, tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+sql, args...).Scan(&plan))
+	must.Succeed(t, tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+sql, args...).Scan(&plan))
 	var plans []struct{ Plan planNode }
-	must(t, json.Unmarshal(plan, &plans))
+	must.Succeed(t, json.Unmarshal(plan, &plans))
 	plans[0].Plan.each(func(n planNode) {
 		if n.Relation == table {
 			rows += n.Loops * (n.Rows + n.Removed)
@@ -172,13 +167,12 @@ func rowsRead(t *testing.T, tx pgx.Tx, table, sql string, args ...any) (rows flo
 func rowsFetched(t *testing.T, tx pgx.Tx, table, sql string, args ...any) float64 {
 	t.Helper()
 	read := func() (n float64) {
-		must(t, tx.QueryRow(t.Context(), `
+		must.Succeed(t, tx.QueryRow(t.Context(), `
 			SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)
 			FROM pg_stat_xact_user_tables WHERE relname = $1`, table).Scan(&n))
 		return n
 	}
 	before := read()
-	_, err := tx.Exec(t.Context(), sql, args...)
-	must(t, err)
+	must.Get(tx.Exec(t.Context(), sql, args...))(t)
 	return read() - before
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // save stores a code without counting it as an attempt.
@@ -29,7 +30,7 @@ func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) er
 func (f *poolFixture) code(t *testing.T, key, hash string, version int64) pool.Code {
 	t.Helper()
 	code := pool.Code{Key: digest(key), Sub: &f.user.Sub, Version: version, Hash: hash, ExpiresAt: f.now.Add(time.Hour)}
-	must(t, f.save(t.Context(), code, f.now))
+	must.Succeed(t, f.save(t.Context(), code, f.now))
 	return code
 }
 
@@ -48,7 +49,7 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	}
 	wg.Wait()
 	got, err := f.TryPoolCode(ctx, first, f.now.Add(time.Hour-time.Microsecond))
-	must(t, err)
+	must.Succeed(t, err)
 	if got.Tries != 21 || got.Hash != "first" || *got.Sub != f.user.Sub || got.Version != 1 ||
 		!got.ExpiresAt.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("code %+v", got)
@@ -61,7 +62,7 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 
 	f.code(t, "a", "second", 1)
-	must(t, f.save(ctx, pool.Code{Key: digest("b"), Hash: "nobody's", ExpiresAt: f.now.Add(time.Hour)}, f.now))
+	must.Succeed(t, f.save(ctx, pool.Code{Key: digest("b"), Hash: "nobody's", ExpiresAt: f.now.Add(time.Hour)}, f.now))
 	_, err = f.TryPoolCode(ctx, first, f.now)
 	wantCode(t, err, fault.NotFound)
 	if got, err = f.PoolCode(ctx, digest("a"), f.now); err != nil || got.Tries != 0 || got.Hash != "second" {
@@ -73,11 +74,11 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	stranger := uuid.New()
 	wantCode(t, f.save(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
 	// A code is deleted when its user is deleted and when it expires.
-	must(t, f.DeletePoolUser(ctx, f.user.Sub))
+	must.Succeed(t, f.DeletePoolUser(ctx, f.user.Sub))
 	_, err = f.PoolCode(ctx, digest("a"), f.now)
 	wantCode(t, err, fault.NotFound)
 	later := f.now.Add(2 * time.Hour)
-	must(t, f.save(ctx, pool.Code{Key: digest("d"), ExpiresAt: later.Add(time.Hour)}, later))
+	must.Succeed(t, f.save(ctx, pool.Code{Key: digest("d"), ExpiresAt: later.Add(time.Hour)}, later))
 	if n := value[int](t, f.fixture, `SELECT count(*)::int FROM pool_codes`); n != 1 {
 		t.Errorf("%d rows", n)
 	}
@@ -92,10 +93,8 @@ func TestR42_ExcessCodeIsNotStored(t *testing.T) {
 		digest("count"), f.now,
 		func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{Failures: 9}, refused })
 	wantCode(t, err, fault.RateLimited)
-	got, err := f.PoolCode(t.Context(), digest("a"), f.now)
-	must(t, err)
-	counted, err := f.PoolAttempts(t.Context(), digest("count"))
-	must(t, err)
+	got := must.Get(f.PoolCode(t.Context(), digest("a"), f.now))(t)
+	counted := must.Get(f.PoolAttempts(t.Context(), digest("count")))(t)
 	if got.Hash != "first" || counted[0].Failures != 0 {
 		t.Errorf("code %q, %d counted", got.Hash, counted[0].Failures)
 	}
@@ -105,8 +104,7 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	ctx := context.WithoutCancel(t.Context())
-	grant, err := f.grant(t, "before", 1, f.now)
-	must(t, err)
+	grant := must.Get(f.grant(t, "before", 1, f.now))(t)
 	code := f.code(t, "a", "hash", 1)
 	password := pool.Password{Hash: "chosen", Status: pool.StatusConfirmed}
 	var done atomic.Int32
@@ -122,8 +120,7 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	user, err := f.PoolUserBySub(ctx, f.user.Sub)
-	must(t, err)
+	user := must.Get(f.PoolUserBySub(ctx, f.user.Sub))(t)
 	if done.Load() != 1 || user.PasswordHash != "chosen" || user.Version != 2 || user.Status != pool.StatusConfirmed {
 		t.Errorf("used %d times: %+v", done.Load(), user)
 	}
@@ -138,8 +135,8 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 	wantCode(t, f.UsePoolCode(ctx, replaced, password, pool.Event{At: f.now}), fault.Conflict)
 	late := f.code(t, "a", "late", 2)
 	wantCode(t, f.UsePoolCode(ctx, late, password, pool.Event{At: late.ExpiresAt}), fault.Conflict)
-	must(t, f.UsePoolCode(ctx, late, password, pool.Event{At: late.ExpiresAt.Add(-time.Microsecond)}))
-	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
+	must.Succeed(t, f.UsePoolCode(ctx, late, password, pool.Event{At: late.ExpiresAt.Add(-time.Microsecond)}))
+	must.Succeed(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
 	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "disabled", 4), password, pool.Event{At: f.now}), fault.Conflict)
 }
 
@@ -149,7 +146,7 @@ func TestPoolUserIsChanged(t *testing.T) {
 	ctx := t.Context()
 	twin := f.user
 	twin.Sub, twin.Email = uuid.New(), "taro@example.com"
-	must(t, f.CreatePoolUser(ctx, twin))
+	must.Succeed(t, f.CreatePoolUser(ctx, twin))
 	name, taken, free, no := "新しい名前", twin.Email, "new@example.com", false
 	for step, c := range []struct {
 		change  pool.UserChange
@@ -161,9 +158,8 @@ func TestPoolUserIsChanged(t *testing.T) {
 		{pool.UserChange{Email: &free, EmailVerified: &no}, free, 2},
 		{pool.UserChange{}, free, 2},
 	} {
-		must(t, f.UpdatePoolUser(ctx, f.user.Sub, c.change, f.now))
-		got, err := f.PoolUserBySub(ctx, f.user.Sub)
-		must(t, err)
+		must.Succeed(t, f.UpdatePoolUser(ctx, f.user.Sub, c.change, f.now))
+		got := must.Get(f.PoolUserBySub(ctx, f.user.Sub))(t)
 		if got.Name != name || got.Email != c.email || got.Version != c.version ||
 			got.EmailVerified != (c.version == 1) {
 			t.Errorf("step %d: %+v", step, got)
@@ -180,40 +176,35 @@ func TestR45_RevokedGrantsAreNotified(t *testing.T) {
 	f := newPoolFixture(t)
 	ctx := t.Context()
 	organization, member := newID(), newID()
-	must(t, f.CreateOrganization(ctx, org.Organization{ID: organization, Name: "紡株式会社", AuthType: "cognito"}))
-	must(t, f.CreateUser(ctx, identity.NewUser{
+	must.Succeed(t, f.CreateOrganization(ctx, org.Organization{ID: organization, Name: "紡株式会社", AuthType: "cognito"}))
+	must.Succeed(t, f.CreateUser(ctx, identity.NewUser{
 		ID: member, OrganizationID: organization, Subject: f.user.Sub.String(), Email: f.user.Email, Name: "花子",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
-	conn, err := pgx.Connect(ctx, f.dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, f.dsn))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	_, err = conn.Exec(ctx, `LISTEN tsumugi_user; LISTEN done`)
-	must(t, err)
+	must.Get(conn.Exec(ctx, `LISTEN tsumugi_user; LISTEN done`))(t)
 	var grants []pool.Grant
 	for i := range 3 {
-		g, err := f.grant(t, strconv.Itoa(i), 1, f.now)
-		must(t, err)
+		g := must.Get(f.grant(t, strconv.Itoa(i), 1, f.now))(t)
 		grants = append(grants, g)
 	}
 	stranger := f.user
 	stranger.Sub, stranger.Email = uuid.New(), "stranger@example.com"
-	must(t, f.CreatePoolUser(ctx, stranger))
+	must.Succeed(t, f.CreatePoolUser(ctx, stranger))
 	own := f.user
 	f.user = stranger
-	_, err = f.grant(t, "stranger", 1, f.now)
-	must(t, err)
-	must(t, f.RevokeGrants(ctx, stranger.Sub, pool.Event{At: f.now})) // Not a member.
+	must.Get(f.grant(t, "stranger", 1, f.now))(t)
+	must.Succeed(t, f.RevokeGrants(ctx, stranger.Sub, pool.Event{At: f.now})) // Not a member.
 	f.user = own
 
-	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now}))
-	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // It has already ended.
-	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two grants, one notification.
+	must.Succeed(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now}))
+	must.Succeed(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // It has already ended.
+	must.Succeed(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two grants, one notification.
 	f.exec(t, `NOTIFY done`)
 	var told []string
 	for {
-		n, err := conn.WaitForNotification(ctx)
-		must(t, err)
+		n := must.Get(conn.WaitForNotification(ctx))(t)
 		if n.Channel == "done" {
 			break
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // poolFixture is a database with one user of the pool.
@@ -38,7 +39,7 @@ func newPoolFixture(t *testing.T) *poolFixture {
 		Status: pool.StatusConfirmed, Enabled: true, PasswordHash: "hash", Version: 1, CreatedAt: f.now,
 		UpdatedAt: f.now,
 	}
-	must(t, f.CreatePoolUser(t.Context(), f.user))
+	must.Succeed(t, f.CreatePoolUser(t.Context(), f.user))
 	return f
 }
 
@@ -84,8 +85,7 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 		"sub":     func() (pool.User, error) { return f.PoolUserBySub(ctx, f.user.Sub) },
 		"address": func() (pool.User, error) { return f.PoolUserByEmail(ctx, f.user.Email) },
 	} {
-		got, err := find()
-		must(t, err)
+		got := must.Get(find())(t)
 		if got.Sub != f.user.Sub || got.Email != f.user.Email || got.Name != f.user.Name || !got.EmailVerified ||
 			!got.Enabled ||
 			!slices.Equal(got.Groups, f.user.Groups) || got.Status != f.user.Status || got.PasswordHash != "hash" ||
@@ -105,15 +105,14 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	same.Email = "same@example.com"
 	wantCode(t, f.CreatePoolUser(ctx, same), fault.Conflict)
 	twin.Email, twin.Groups = "taro@example.com", nil
-	must(t, f.CreatePoolUser(ctx, twin))
+	must.Succeed(t, f.CreatePoolUser(ctx, twin))
 
 	until := f.now.Add(time.Hour)
-	must(t, f.SetPoolPassword(ctx, f.user.Sub, pool.Password{
+	must.Succeed(t, f.SetPoolPassword(ctx, f.user.Sub, pool.Password{
 		Hash: "temp", Status: pool.StatusForceChangePassword,
 		TemporaryUntil: &until,
 	}, f.now))
-	got, err := f.PoolUserBySub(ctx, f.user.Sub)
-	must(t, err)
+	got := must.Get(f.PoolUserBySub(ctx, f.user.Sub))(t)
 	if got.PasswordHash != "temp" || got.Status != pool.StatusForceChangePassword || !got.TemporaryUntil.Equal(until) ||
 		got.Version != 2 {
 		t.Errorf("after a new password: %+v", got)
@@ -122,7 +121,7 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	wantCode(t, f.SetPoolPassword(ctx, stranger, pool.Password{Status: pool.StatusConfirmed}, f.now), fault.NotFound)
 	wantCode(t, f.SetPoolUserEnabled(ctx, stranger, true, f.now), fault.NotFound)
 	wantCode(t, f.DeletePoolUser(ctx, stranger), fault.NotFound)
-	must(t, f.RevokeGrants(ctx, stranger, pool.Event{At: f.now}))
+	must.Succeed(t, f.RevokeGrants(ctx, stranger, pool.Event{At: f.now}))
 }
 
 func TestFirstPoolKeyIsOne(t *testing.T) {
@@ -141,8 +140,7 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	keys, err := f.PoolKeys(ctx)
-	must(t, err)
+	keys := must.Get(f.PoolKeys(ctx))(t)
 	if len(keys) != 1 || keys[0].PrivateKey != "pem "+keys[0].ID || keys[0].RetireAt != nil ||
 		!keys[0].ActiveFrom.Equal(f.now) {
 		t.Fatalf("keys %+v", keys)
@@ -150,10 +148,9 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 
 	// Two rotations in a row: the middle key retires no earlier than it would have become active.
 	retire := f.now.Add(time.Minute)
-	must(t, f.RotatePoolKey(ctx, key("second", f.now.Add(time.Hour)), retire))
-	must(t, f.RotatePoolKey(ctx, key("third", f.now.Add(2*time.Hour)), retire))
-	keys, err = f.PoolKeys(ctx)
-	must(t, err)
+	must.Succeed(t, f.RotatePoolKey(ctx, key("second", f.now.Add(time.Hour)), retire))
+	must.Succeed(t, f.RotatePoolKey(ctx, key("third", f.now.Add(2*time.Hour)), retire))
+	keys = must.Get(f.PoolKeys(ctx))(t)
 	if len(keys) != 3 || keys[1].ID != "second" || keys[2].ID != "third" || !keys[0].RetireAt.Equal(retire) ||
 		!keys[1].RetireAt.Equal(f.now.Add(time.Hour)) || keys[2].RetireAt != nil {
 		t.Errorf("keys %+v", keys)
@@ -164,11 +161,11 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
 		t.Error("the log accepted an entry without an operator")
 	}
-	must(t, store.AuditedPool{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx,
+	must.Succeed(t, store.AuditedPool{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx,
 		key("fourth", f.now.Add(3*time.Hour)),
 		retire))
 	events, total, err := f.ListEvents(ctx, org.AuditQuery{Limit: 10})
-	must(t, err)
+	must.Succeed(t, err)
 	if keys, err = f.PoolKeys(ctx); err != nil || len(keys) != 4 || keys[3].ID != "fourth" || total != 1 ||
 		events[0].TargetID != "fourth" {
 		t.Errorf("keys %+v, events %+v, %v", keys, events, err)
@@ -198,15 +195,14 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	got, err := f.PoolAttempts(ctx, key)
-	must(t, err)
+	got := must.Get(f.PoolAttempts(ctx, key))(t)
 	if len(got) != 1 || got[0].Failures != 40 || !got[0].LockedUntil.Equal(f.now.Add(time.Second)) ||
 		!got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("got %+v", got)
 	}
 	// A key without remaining attempts has no row, and neither has a key without any attempts.
 	for _, k := range [][]byte{key, digest("nobody")} {
-		must(t, f.updateAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
+		must.Succeed(t, f.updateAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
 	}
 	if n := value[int](t, f.fixture, `SELECT count(*)::int FROM pool_attempts`); n != 0 {
 		t.Errorf("%d rows", n)
@@ -224,10 +220,9 @@ func TestExpiredPoolRowsAreDeleted(t *testing.T) {
 		}
 	}
 	for i := range old {
-		must(t, f.updateAttempts(ctx, digest(strconv.Itoa(i)), f.now, failed(f.now)))
-		must(t, f.challenge(t, strconv.Itoa(i), 1, f.now))
-		_, err := f.grant(t, strconv.Itoa(i), 1, f.now)
-		must(t, err)
+		must.Succeed(t, f.updateAttempts(ctx, digest(strconv.Itoa(i)), f.now, failed(f.now)))
+		must.Succeed(t, f.challenge(t, strconv.Itoa(i), 1, f.now))
+		must.Get(f.grant(t, strconv.Itoa(i), 1, f.now))(t)
 	}
 	counts := func() [3]int {
 		return [3]int{
@@ -242,10 +237,9 @@ func TestExpiredPoolRowsAreDeleted(t *testing.T) {
 	later := f.now.Add(49 * time.Hour)
 	for i := range 3 {
 		name := "later" + strconv.Itoa(i)
-		must(t, f.updateAttempts(ctx, digest(name), later, failed(later)))
-		must(t, f.challenge(t, name, 1, later))
-		_, err := f.grant(t, name, 1, later)
-		must(t, err)
+		must.Succeed(t, f.updateAttempts(ctx, digest(name), later, failed(later)))
+		must.Succeed(t, f.challenge(t, name, 1, later))
+		must.Get(f.grant(t, name, 1, later))(t)
 	}
 	if got := counts(); got != [3]int{3, 3, 3} {
 		t.Errorf("rows %v", got)
@@ -257,13 +251,12 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	f := newPoolFixture(t)
 	ctx := t.Context()
 	first, err := f.grant(t, "first", 1, f.now)
-	must(t, err)
+	must.Succeed(t, err)
 	for name, read := range map[string]func() (pool.GrantUser, error){
 		"token": func() (pool.GrantUser, error) { return f.GrantByToken(ctx, digest("first")) },
 		"id":    func() (pool.GrantUser, error) { return f.GrantByID(ctx, first.ID) },
 	} {
-		held, err := read()
-		must(t, err)
+		held := must.Get(read())(t)
 		g := held.Grant
 		if g.ID != first.ID || g.EventID != first.EventID || g.ClientID != "client" || !g.AuthTime.Equal(f.now) ||
 			g.RevokedAt != nil ||
@@ -277,11 +270,12 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 
 	second, err := f.grant(t, "second", 1, f.now)
-	must(t, err)
-	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now}))
-	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now.Add(time.Hour)})) // Only the first revocation counts.
+	must.Succeed(t, err)
+	must.Succeed(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now}))
+	must.Succeed(t,
+		f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now.Add(time.Hour)})) // Only the first revocation counts.
 	held, err := f.GrantByID(ctx, first.ID)
-	must(t, err)
+	must.Succeed(t, err)
 	if held.Grant.RevokedAt == nil || !held.Grant.RevokedAt.Equal(f.now) {
 		t.Errorf("revoked at %v", held.Grant.RevokedAt)
 	}
@@ -290,10 +284,10 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	}
 
 	third, err := f.grant(t, "third", 1, f.now)
-	must(t, err)
+	must.Succeed(t, err)
 	own := pool.Password{Hash: "own", Status: pool.StatusConfirmed}
 	wantCode(t, f.ChangePoolPassword(ctx, f.user.Sub, 2, own, third.ID, pool.Event{At: f.now}), fault.Conflict)
-	must(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, pool.Event{At: f.now}))
+	must.Succeed(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, pool.Event{At: f.now}))
 	for id, revoked := range map[uuid.UUID]bool{second.ID: true, third.ID: false} {
 		if held, err = f.GrantByID(ctx, id); err != nil || (held.Grant.RevokedAt != nil) != revoked ||
 			held.User.Version != 2 {
@@ -301,7 +295,7 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 		}
 	}
 
-	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
+	must.Succeed(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
 	if held, err = f.GrantByID(ctx, third.ID); err != nil || held.Grant.RevokedAt == nil || held.User.Enabled {
 		t.Errorf("after disabling: %+v, %v", held, err)
 	}
@@ -310,12 +304,11 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 		wantCode(t, err, fault.Conflict)
 		wantCode(t, f.challenge(t, "while disabled", version, f.now), fault.Conflict)
 	}
-	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, true, f.now))
+	must.Succeed(t, f.SetPoolUserEnabled(ctx, f.user.Sub, true, f.now))
 	_, err = f.grant(t, "old proof", 1, f.now)
 	wantCode(t, err, fault.Conflict)
-	_, err = f.grant(t, "new proof", 4, f.now)
-	must(t, err)
-	must(t, f.DeletePoolUser(ctx, f.user.Sub))
+	must.Get(f.grant(t, "new proof", 4, f.now))(t)
+	must.Succeed(t, f.DeletePoolUser(ctx, f.user.Sub))
 	_, err = f.GrantByToken(ctx, digest("new proof"))
 	wantCode(t, err, fault.NotFound)
 }
@@ -351,8 +344,8 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	ctx := context.WithoutCancel(t.Context())
-	must(t, f.challenge(t, "session", 1, f.now))
-	must(t, f.challenge(t, "other", 1, f.now))
+	must.Succeed(t, f.challenge(t, "session", 1, f.now))
+	must.Succeed(t, f.challenge(t, "other", 1, f.now))
 	password := pool.Password{Hash: "chosen", Status: pool.StatusConfirmed}
 	var done atomic.Int32
 	var wg sync.WaitGroup
@@ -376,7 +369,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 		t.Errorf("completed %d times", done.Load())
 	}
 	used, err := f.ChallengeByHash(ctx, digest("session"))
-	must(t, err)
+	must.Succeed(t, err)
 	if used.UsedAt == nil || used.Name != "NEW_PASSWORD_REQUIRED" || used.Sub != f.user.Sub ||
 		used.ClientID != "client" || used.Version != 1 {
 		t.Errorf("challenge %+v", used)
@@ -393,11 +386,10 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 		t.Errorf("a refusal left %+v, %v", other, err)
 	}
 	wantCode(t, complete("unknown", f.now), fault.Conflict)
-	must(t, f.challenge(t, "third", 2, f.now))
+	must.Succeed(t, f.challenge(t, "third", 2, f.now))
 	wantCode(t, complete("third", f.now.Add(3*time.Minute)), fault.Conflict) // Expired.
-	must(t, complete("third", f.now.Add(3*time.Minute-time.Microsecond)))
-	user, err := f.PoolUserBySub(ctx, f.user.Sub)
-	must(t, err)
+	must.Succeed(t, complete("third", f.now.Add(3*time.Minute-time.Microsecond)))
+	user := must.Get(f.PoolUserBySub(ctx, f.user.Sub))(t)
 	if user.Name != "新しい名前" || user.Version != 3 {
 		t.Errorf("user %+v", user)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // projects adds 2,000 projects with a grant for Ann, a group of 50 members and a file count each, and 5 threads of Ann.
@@ -50,20 +51,20 @@ func TestListOfProjectsCountsOnlyThePage(t *testing.T) {
 	f := newFixture(t)
 	f.projects(t)
 	list, total, err := f.ListProjects(t.Context(), f.ann, "", project.Active, project.ByName, 100, 50)
-	must(t, err)
+	must.Succeed(t, err)
 	if total != 2000 || len(list) != 50 || list[0].Members != 51 || list[0].Threads != 5 || list[0].Role != project.Manager {
 		t.Fatalf("%d of %d projects, the first is %+v", len(list), total, list[0])
 	}
-	tx, err := f.sql.Begin(t.Context())
-	must(t, err)
+	tx := must.Get(f.sql.Begin(t.Context()))(t)
 	defer func() { _ = tx.Rollback(t.Context()) }()
 	_, err = tx.Exec(t.Context(), `PREPARE listing (uuid, text, text, uuid, int, int) AS `+store.ListProjectsSQL)
-	must(t, err)
+	must.Succeed(t, err)
 	var plan string
-	must(t, tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE listing('`+f.a.String()+`', '', 'active', '`+
-		f.ann.UserID.String()+`', 100, 50)`).Scan(&plan))
+	must.Succeed(t, tx.QueryRow(t.Context(),
+		`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE listing('`+f.a.String()+`', '', 'active', '`+
+			f.ann.UserID.String()+`', 100, 50)`).Scan(&plan))
 	var plans []struct{ Plan planNode }
-	must(t, json.Unmarshal([]byte(plan), &plans))
+	must.Succeed(t, json.Unmarshal([]byte(plan), &plans))
 	counted := false
 	plans[0].Plan.each(func(n planNode) {
 		if n.Relation == "threads" {
@@ -157,8 +158,7 @@ func TestChangedGrantsNotifyTheirMembers(t *testing.T) {
 				t.Errorf("%s: %s notified: %t, want %t", step.name, user, got[user], wanted)
 			}
 		}
-		missed, err := f.ChangedUsers(t.Context(), []uuid.UUID{f.ann.UserID, f.mallory.UserID}, time.Minute)
-		must(t, err)
+		missed := must.Get(f.ChangedUsers(t.Context(), []uuid.UUID{f.ann.UserID, f.mallory.UserID}, time.Minute))(t)
 		if len(missed) > 1 || (len(missed) == 1) != (len(step.told) > 0) {
 			t.Errorf("%s: %s may have changed", step.name, missed)
 		}

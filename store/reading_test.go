@@ -13,12 +13,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
 	t.Helper()
 	reading, found, err := f.ClaimReading(t.Context(), false, lease)
-	must(t, err)
+	must.Succeed(t, err)
 	if !found {
 		t.Fatal("nothing waits")
 	}
@@ -35,8 +36,7 @@ func (f *fixture) nothingWaits(t *testing.T) {
 // endReading ends a reading.
 func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 	t.Helper()
-	_, err := f.FinishReading(t.Context(), reading, datasource.ReadingResult{Failure: "読めません。"})
-	must(t, err)
+	must.Get(f.FinishReading(t.Context(), reading, datasource.ReadingResult{Failure: "読めません。"}))(t)
 }
 
 // TestUserWithFewestReadingsIsNext: the user with the fewest readings is next, however many files others have uploaded
@@ -132,7 +132,7 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	held := f.next(t, time.Hour)
 	f.nothingWaits(t)
 	lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, -time.Second)
-	must(t, err)
+	must.Succeed(t, err)
 	if len(lost) != 0 {
 		t.Errorf("lost %v", lost)
 	}
@@ -168,8 +168,7 @@ func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 	waits(false) // Their other reading is running.
 	f.source(t, f.bob, "短い本文")
 	waits(true)
-	back, err := f.RequeueReading(t.Context(), slow, datasource.RequeueOptions{Slow: true})
-	must(t, err)
+	back := must.Get(f.RequeueReading(t.Context(), slow, datasource.RequeueOptions{Slow: true}))(t)
 	if back.Status != datasource.Pending || back.Revision <= slow.Revision {
 		t.Errorf("put back as %+v", back)
 	}
@@ -193,7 +192,7 @@ func TestFailedReadingIsRetriedWhenDue(t *testing.T) {
 	f := newFixture(t)
 	f.source(t, f.ann, "本文")
 	_, err := f.RequeueReading(t.Context(), f.next(t, time.Hour), datasource.RequeueOptions{After: time.Hour, CountAttempt: true})
-	must(t, err)
+	must.Succeed(t, err)
 	f.nothingWaits(t)
 	f.exec(t, `UPDATE data_sources SET read_after = now()`)
 	if again := f.next(t, time.Hour); again.Attempt != 2 {
@@ -209,7 +208,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	silent := f.next(t, 0)
 	held := f.next(t, time.Hour)
 	told, err := f.ReportProgress(t.Context(), held, datasource.StageReading, 120, 1000)
-	must(t, err)
+	must.Succeed(t, err)
 	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 ||
 		told.Revision <= held.Revision {
 		t.Errorf("notified of %+v", told)
@@ -219,8 +218,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	if lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || len(lost) != 0 {
 		t.Errorf("lost %v, %v", lost, err)
 	}
-	ended, err := f.FinishReading(t.Context(), held, datasource.ReadingResult{PageCount: 1})
-	must(t, err)
+	ended := must.Get(f.FinishReading(t.Context(), held, datasource.ReadingResult{PageCount: 1}))(t)
 	if ended.Stage != "" || ended.Revision <= told.Revision {
 		t.Errorf("ended as %+v", ended)
 	}
@@ -235,8 +233,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	held := f.next(t, time.Hour)
 	_, err := f.StopReading(t.Context(), bob, source.ID, "中止")
 	wantCode(t, err, fault.NotFound)
-	stopped, err := f.StopReading(t.Context(), ann, source.ID, "中止")
-	must(t, err)
+	stopped := must.Get(f.StopReading(t.Context(), ann, source.ID, "中止"))(t)
 	if stopped.Status != datasource.Failed || stopped.Failure != "中止" || stopped.Revision <= held.Revision {
 		t.Errorf("stopped as %+v", stopped)
 	}
@@ -252,8 +249,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 
 	_, err = f.RetryReading(t.Context(), bob, source.ID)
 	wantCode(t, err, fault.NotFound)
-	again, err := f.RetryReading(t.Context(), ann, source.ID)
-	must(t, err)
+	again := must.Get(f.RetryReading(t.Context(), ann, source.ID))(t)
 	if again.Status != datasource.Pending || again.Failure != "" {
 		t.Errorf("again as %+v", again)
 	}
@@ -264,8 +260,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	if same, err := f.RetryReading(t.Context(), ann, source.ID); err != nil || same.Status != datasource.Running {
 		t.Errorf("one that is read: %+v, %v", same, err)
 	}
-	_, err = f.FinishReading(t.Context(), next, datasource.ReadingResult{PageCount: 1})
-	must(t, err)
+	must.Get(f.FinishReading(t.Context(), next, datasource.ReadingResult{PageCount: 1}))(t)
 	_, err = f.RetryReading(t.Context(), ann, source.ID)
 	wantCode(t, err, fault.Conflict)
 }
@@ -277,13 +272,13 @@ func TestStorageLimits(t *testing.T) {
 	ann := f.ann
 	create := func(text string, limit int64) error {
 		s := newSource(text)
-		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+		must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		_, _, err := f.CreateSource(t.Context(), ann, uuid.Nil, s, limit)
 		return err
 	}
-	must(t, create("0123456789", 15))
+	must.Succeed(t, create("0123456789", 15))
 	wantCode(t, create("abcdefghij", 15), fault.StorageLimit)
-	must(t, create("abcde", 15))
+	must.Succeed(t, create("abcde", 15))
 }
 
 // TestUploadsAtOnceKeepTheLimitOfTheOrganization: concurrent uploads of two users are accepted until the organization's
@@ -297,7 +292,7 @@ func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
 	for i := range 8 {
 		owner := []identity.Owner{f.ann, f.bob}[i%2]
 		s := newSource(fmt.Sprintf("0123456789%d", i)[1:])
-		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+		must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			_, _, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
 			switch {

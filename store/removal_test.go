@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestRemovalWaitsForQuestions: a question locks the thread and then the row of its owner, by a foreign key. Removing
@@ -17,12 +18,10 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 	f := newFixture(t)
 	thread := f.thread(t, f.ann)
 	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
+	must.Succeed(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	tx, err := conn.Begin(t.Context())
-	must(t, err)
-	_, err = tx.Exec(t.Context(), `SELECT 1 FROM threads WHERE id = $1 FOR UPDATE`, thread.ID)
-	must(t, err)
+	tx := must.Get(conn.Begin(t.Context()))(t)
+	must.Get(tx.Exec(t.Context(), `SELECT 1 FROM threads WHERE id = $1 FOR UPDATE`, thread.ID))(t)
 
 	removed := make(chan error, 1)
 	go func() {
@@ -39,7 +38,7 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 	if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
 		t.Error(err)
 	}
-	must(t, <-removed)
+	must.Succeed(t, <-removed)
 	if n := value[int](t, f, `SELECT count(*) FROM threads WHERE user_id = $1`, f.ann.UserID); n != 0 {
 		t.Errorf("%d threads are left", n)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // retain sets the number of days after which an organization's threads are deleted, 0 for never.
@@ -28,7 +29,7 @@ func (f *fixture) retain(t *testing.T, organizationID uuid.UUID, days int) {
 		value = nil
 	}
 	actor := identity.Actor{User: identity.User{ID: f.ann.UserID, OrganizationID: organizationID}}
-	must(t, f.SetRetention(t.Context(), actor, value, func(*org.Member) error { return nil }))
+	must.Succeed(t, f.SetRetention(t.Context(), actor, value, func(*org.Member) error { return nil }))
 }
 
 // age dates an organization's setting back by 400 days, so that notifications of the last year are valid.
@@ -64,14 +65,11 @@ func (f *fixture) project(t *testing.T, owner identity.Owner, days *int) uuid.UU
 // hold runs SQL in a transaction and returns a function that commits it.
 func (f *fixture) hold(t *testing.T, sql string, args ...any) (release func()) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), f.dsn))(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	tx, err := conn.Begin(t.Context())
-	must(t, err)
-	_, err = tx.Exec(t.Context(), sql, args...)
-	must(t, err)
-	return func() { must(t, tx.Commit(t.Context())) }
+	tx := must.Get(conn.Begin(t.Context()))(t)
+	must.Get(tx.Exec(t.Context(), sql, args...))(t)
+	return func() { must.Succeed(t, tx.Commit(t.Context())) }
 }
 
 func leavingNotice(telling chat.RetentionNotice) org.Notification {
@@ -85,8 +83,7 @@ func leavingNotice(telling chat.RetentionNotice) org.Notification {
 func (f *fixture) notifyAll(t *testing.T) {
 	t.Helper()
 	for {
-		told, err := f.NotifyOwners(t.Context(), 2, leavingNotice)
-		must(t, err)
+		told := must.Get(f.NotifyOwners(t.Context(), 2, leavingNotice))(t)
 		if told == 0 {
 			return
 		}
@@ -97,8 +94,7 @@ func (f *fixture) notifyAll(t *testing.T) {
 func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 	t.Helper()
 	for {
-		left, err := f.DeleteDue(t.Context(), 3)
-		must(t, err)
+		left := must.Get(f.DeleteDue(t.Context(), 3))(t)
 		for _, e := range left {
 			ids = append(ids, e.ThreadID)
 		}
@@ -111,8 +107,7 @@ func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 // titles returns the titles of a user's notifications, newest first.
 func (f *fixture) titles(t *testing.T, owner identity.Owner) (titles []string) {
 	t.Helper()
-	notices, err := f.ListNotifications(t.Context(), owner.OrganizationID, owner.UserID, 0, 100)
-	must(t, err)
+	notices := must.Get(f.ListNotifications(t.Context(), owner.OrganizationID, owner.UserID, 0, 100))(t)
 	for _, n := range notices {
 		titles = append(titles, n.Title)
 	}
@@ -234,10 +229,8 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 		if got := f.titles(t, owner); !slices.Equal(got, []string{"10"}) {
 			t.Errorf("an owner of ten threads is notified of %q", got)
 		}
-		count, err := f.CountExpiring(t.Context(), owner)
-		must(t, err)
-		list, err := f.ListExpiring(t.Context(), owner, 0, 100)
-		must(t, err)
+		count := must.Get(f.CountExpiring(t.Context(), owner))(t)
+		list := must.Get(f.ListExpiring(t.Context(), owner, 0, 100))(t)
 		if count.Threads != 10 || len(list) != 10 || !list[0].DeletesAt.Equal(*count.First) ||
 			time.Until(list[0].DeletesAt) < chat.NoticePeriod-time.Minute ||
 			time.Until(list[9].DeletesAt) > 20*24*time.Hour {
@@ -286,14 +279,12 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 	f.age(t, f.a)
 	touched, pinned := f.oldThread(t, f.ann, 40, 20), f.oldThread(t, f.ann, 40, 20)
 	running := f.oldThread(t, f.ann, 1, -1)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, running, newID()))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, running, newID())))(t)
 	f.exec(t, `UPDATE threads SET touched_at = now() - interval '40 days' WHERE id = $1`, running)
 	f.exec(t, `UPDATE threads SET told_at = now() - interval '20 days' WHERE id = $1`, running)
 
 	release := f.hold(t, `UPDATE threads SET touched_at = now() WHERE id = $1`, touched)
-	_, err = f.EditThread(t.Context(), f.ann, pinned, chat.ThreadEdit{Pinned: new(true)})
-	must(t, err)
+	must.Get(f.EditThread(t.Context(), f.ann, pinned, chat.ThreadEdit{Pinned: new(true)}))(t)
 	if got := f.deleteAll(t); len(got) > 0 {
 		t.Errorf("deleted %v while one is touched, one is pinned and one is running", got)
 	}
@@ -302,8 +293,7 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 		t.Errorf("deleted %v after one was touched", got)
 	}
 	// The thread is unpinned: its owner has to be notified again.
-	_, err = f.EditThread(t.Context(), f.ann, pinned, chat.ThreadEdit{Pinned: new(false)})
-	must(t, err)
+	must.Get(f.EditThread(t.Context(), f.ann, pinned, chat.ThreadEdit{Pinned: new(false)}))(t)
 	if got := f.deleteAll(t); len(got) > 0 {
 		t.Errorf("deleted %v without a new notification", got)
 	}
@@ -316,8 +306,7 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 	if got := f.deleteAll(t); !slices.Equal(got, []uuid.UUID{running}) {
 		t.Errorf("deleted %v when the answer had ended", got)
 	}
-	_, err = f.TouchThread(t.Context(), f.ann, pinned)
-	must(t, err)
+	must.Get(f.TouchThread(t.Context(), f.ann, pinned))(t)
 	if count, err := f.CountExpiring(t.Context(), f.ann); err != nil || count.Threads != 0 || count.First != nil {
 		t.Errorf("after the last one was touched: %+v, %v", count, err)
 	}
@@ -338,7 +327,8 @@ func TestNoticesAboutThreadsThatTheirOwnersMayNotOpen(t *testing.T) {
 	marked := func() int { return value[int](t, f, `SELECT count(*) FROM threads WHERE told_at IS NOT NULL`) }
 	changeProject := func(to project.State) {
 		actor := identity.Actor{User: identity.User{ID: f.ann.UserID, OrganizationID: f.a}}
-		must(t, f.ChangeLifecycle(t.Context(), actor, id, to, func(project.Project, *org.Member) error { return nil }))
+		must.Succeed(t,
+			f.ChangeLifecycle(t.Context(), actor, id, to, func(project.Project, *org.Member) error { return nil }))
 	}
 	changeProject(project.Deleted)
 	if f.notifyAll(t); marked() != 0 {
@@ -351,16 +341,14 @@ func TestNoticesAboutThreadsThatTheirOwnersMayNotOpen(t *testing.T) {
 		}
 		changeProject(project.Active)
 	}
-	_, err := f.ClearOutdatedNotices(t.Context(), 10)
-	must(t, err)
+	must.Get(f.ClearOutdatedNotices(t.Context(), 10))(t)
 
 	f.notifyAll(t)
 	if bob, ann := f.titles(t, f.bob), f.titles(t, f.ann); len(bob) != 0 || !slices.Equal(ann, []string{"1"}) || marked() != 2 {
 		t.Errorf("Bob is notified of %q, Ann of %q, %d threads are marked", bob, ann, marked())
 	}
 	shown := func(owner identity.Owner) (ids []uuid.UUID) {
-		list, err := f.ListExpiring(t.Context(), owner, 0, 10)
-		must(t, err)
+		list := must.Get(f.ListExpiring(t.Context(), owner, 0, 10))(t)
 		for _, l := range list {
 			ids = append(ids, l.ID)
 		}
@@ -378,8 +366,7 @@ func TestNoticesAboutThreadsThatTheirOwnersMayNotOpen(t *testing.T) {
 		t.Errorf("with a role again, Bob is shown %v, Ann %v", bob, ann)
 	}
 	f.exec(t, `DELETE FROM project_grants WHERE user_id = $1`, f.bob.UserID)
-	_, err = f.TouchThread(t.Context(), f.ann, threads["project"])
-	must(t, err)
+	must.Get(f.TouchThread(t.Context(), f.ann, threads["project"]))(t)
 	if ann := shown(f.ann); len(ann) != 0 {
 		t.Errorf("after she kept it, Ann is shown %v", ann)
 	}
@@ -398,8 +385,7 @@ func TestR99_ChangedSettingNeedsNewNotifications(t *testing.T) {
 		if got := f.deleteAll(t); len(got) > 0 {
 			t.Fatalf("%d days: deleted %v", days, got)
 		}
-		forgot, err := f.ClearOutdatedNotices(t.Context(), 10)
-		must(t, err)
+		forgot := must.Get(f.ClearOutdatedNotices(t.Context(), 10))(t)
 		if forgot != min(1, i) && i > 1 || i == 0 && forgot != 1 {
 			t.Errorf("%d days: %d marks are removed", days, forgot)
 		}
@@ -473,10 +459,8 @@ func TestExpiringThreadsOfALeftProject(t *testing.T) {
 	f.exec(t, `UPDATE threads SET project_id = $2 WHERE id = $1`, thread, project)
 	f.exec(t, `UPDATE threads SET told_at = now() - interval '1 day' WHERE id = $1`, thread)
 	for want := 1; want >= 0; want-- {
-		list, err := f.ListExpiring(t.Context(), f.ann, 0, 10)
-		must(t, err)
-		count, err := f.CountExpiring(t.Context(), f.ann)
-		must(t, err)
+		list := must.Get(f.ListExpiring(t.Context(), f.ann, 0, 10))(t)
+		count := must.Get(f.CountExpiring(t.Context(), f.ann))(t)
 		if len(list) != want || count.Threads != want {
 			t.Errorf("Ann is shown %+v, %+v, want %d", list, count, want)
 		}

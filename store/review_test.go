@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestReviews: administrators see only those parts of a rating that its author shares, and nothing after the rating is
@@ -18,10 +19,9 @@ func TestReviews(t *testing.T) {
 	f := newFixture(t)
 	rate := func(owner identity.Owner, skillID uuid.UUID, feedback chat.Feedback) (thread, answer uuid.UUID) {
 		t.Helper()
-		made, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: skillID})
-		must(t, err)
+		made := must.Get(f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: skillID}))(t)
 		begun := f.exchange(t, owner, made.ID, newID(), "締め切りは", "**月末**です。")
-		must(t, f.GiveFeedback(t.Context(), owner, begun.Answer.ID, feedback))
+		must.Succeed(t, f.GiveFeedback(t.Context(), owner, begun.Answer.ID, feedback))
 		return made.ID, begun.Answer.ID
 	}
 	own := newID()
@@ -46,7 +46,7 @@ func TestReviews(t *testing.T) {
 		t.Helper()
 		q.Limit = 10
 		reviews, total, err := f.ListReviews(t.Context(), f.a, q)
-		must(t, err)
+		must.Succeed(t, err)
 		for _, r := range reviews {
 			ids = append(ids, r.ID)
 		}
@@ -81,8 +81,7 @@ func TestReviews(t *testing.T) {
 	}
 	find := func(id uuid.UUID) chat.ReviewText {
 		t.Helper()
-		r, err := f.FindReview(t.Context(), f.a, id)
-		must(t, err)
+		r := must.Get(f.FindReview(t.Context(), f.a, id))(t)
 		return r
 	}
 	if r := find(plain); r.Person != "" || r.Question != "" || r.Answer != "" || r.Comment != "ＦＡＱと違う" ||
@@ -125,11 +124,9 @@ func (f *fixture) goReviews(t *testing.T, deleted, withdrawn, expired uuid.UUID)
 			t.Errorf("%s: %d are left, %v, want %d", what, total, err, want)
 		}
 	}
-	_, err := f.DeleteThread(t.Context(), f.bob, deleted)
-	must(t, err)
+	must.Get(f.DeleteThread(t.Context(), f.bob, deleted))(t)
 	left("a deleted thread", 3)
-	_, err = f.WithdrawFeedback(t.Context(), f.ann, withdrawn)
-	must(t, err)
+	must.Get(f.WithdrawFeedback(t.Context(), f.ann, withdrawn))(t)
 	left("a withdrawn rating", 2)
 	f.exec(t, `UPDATE threads SET expires_at = now() - interval '1 s'
 		WHERE id = (SELECT thread_id FROM messages WHERE id = $1)`, expired)

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // addThread adds a thread with a title and messages, alternately questions and answers. It returns the ids of the
@@ -21,11 +22,10 @@ func (f *fixture) addThread(
 	t *testing.T, owner identity.Owner, title string, texts ...string,
 ) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
-	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
+	thread := must.Get(f.CreateThread(t.Context(), owner, chat.NewThread{
 		ID: newID(), SkillID: f.skills[0].ID,
 		Title: title,
-	})
-	must(t, err)
+	}))(t)
 	var ids []uuid.UUID
 	var last *uuid.UUID
 	for i, text := range texts {
@@ -47,8 +47,7 @@ func (f *fixture) addThread(
 
 func (f *fixture) search(t *testing.T, owner identity.Owner, query string) []chat.SearchResult {
 	t.Helper()
-	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, chat.ThreadFilter{}, 0, 100)
-	must(t, err)
+	found := must.Get(chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, chat.ThreadFilter{}, 0, 100))(t)
 	return found
 }
 
@@ -109,16 +108,14 @@ func TestSearchFindsTitlesAndMessages(t *testing.T) {
 	}
 
 	// A changed thread is found by its new text; a deleted one is not found.
-	_, err := f.EditThread(t.Context(), f.ann, budget, chat.ThreadEdit{Title: new("稟議")})
-	must(t, err)
+	must.Get(f.EditThread(t.Context(), f.ann, budget, chat.ThreadEdit{Title: new("稟議")}))(t)
 	if found := f.search(t, f.ann, "来期"); len(found) != 0 {
 		t.Errorf("the old title is found: %+v", found)
 	}
 	if found := f.search(t, f.ann, "稟議"); len(found) != 1 {
 		t.Errorf("the new title is not found: %+v", found)
 	}
-	_, err = f.DeleteThread(t.Context(), f.ann, budget)
-	must(t, err)
+	must.Get(f.DeleteThread(t.Context(), f.ann, budget))(t)
 	if n := value[int](t, f, `SELECT count(*) FROM search_entries WHERE thread_id = $1`, budget); n != 0 {
 		t.Errorf("%d entries of a deleted thread are left", n)
 	}
@@ -148,8 +145,7 @@ func TestSearchIsExact(t *testing.T) {
 		id, _ := f.addThread(t, f.ann, title, question, answer)
 		texts[id] = []string{title, question, answer}
 	}
-	_, err := f.IndexPending(t.Context(), nil, 0, 1000)
-	must(t, err)
+	must.Get(f.IndexPending(t.Context(), nil, 0, 1000))(t)
 	searcher := chat.NewSearcher(f.DB, nil)
 	for _, query := range []string{"あ", "ああ", "会議", "会議録", "あい 会", "Aア", "議 録 い", "aaa"} {
 		want := map[uuid.UUID]bool{}
@@ -166,8 +162,7 @@ func TestSearchIsExact(t *testing.T) {
 		}
 		got := map[uuid.UUID]bool{}
 		for offset := 0; ; offset += 7 {
-			page, err := searcher.Search(t.Context(), f.ann, query, chat.ThreadFilter{}, offset, 7)
-			must(t, err)
+			page := must.Get(searcher.Search(t.Context(), f.ann, query, chat.ThreadFilter{}, offset, 7))(t)
 			for _, hit := range page {
 				if got[hit.ID] {
 					t.Errorf("%q finds a thread twice", query)
@@ -206,11 +201,10 @@ func TestIndexingIsShared(t *testing.T) {
 		}()
 	}
 	for _, id := range threads[:20] {
-		_, err := f.DeleteThread(t.Context(), f.ann, id)
-		must(t, err)
+		must.Get(f.DeleteThread(t.Context(), f.ann, id))(t)
 	}
 	for range 4 {
-		must(t, <-done)
+		must.Succeed(t, <-done)
 	}
 	if found := f.search(t, f.ann, "本文"); len(found) != 40 {
 		t.Errorf("%d threads are found, 40 were left", len(found))

@@ -13,32 +13,30 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // keys returns a keyring parsed from the format of the setting.
 func keys(t *testing.T, keys ...string) secret.Keyring {
 	t.Helper()
 	var k secret.Keyring
-	must(t, k.UnmarshalText([]byte(strings.Join(keys, ","))))
+	must.Succeed(t, k.UnmarshalText([]byte(strings.Join(keys, ","))))
 	return k
 }
 
 // dump returns all rows of all tables as text.
 func dump(t *testing.T, f *fixture) string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), f.dsn))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), `
+	rows := must.Get(conn.Query(t.Context(), `
 		SELECT format('SELECT coalesce(string_agg(t::text, E''\n''), '''') FROM %I.%I t', schemaname, tablename)
-		FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`)
-	must(t, err)
-	queries, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must(t, err)
+		FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`))(t)
+	queries := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	var all strings.Builder
 	for _, query := range queries {
 		var text string
-		must(t, conn.QueryRow(t.Context(), query).Scan(&text))
+		must.Succeed(t, conn.QueryRow(t.Context(), query).Scan(&text))
 		all.WriteString(text + "\n")
 	}
 	return all.String()
@@ -48,11 +46,13 @@ func dump(t *testing.T, f *fixture) string {
 func secretsOf(t *testing.T, db *store.DB, word string) func(*store.DB) ([]string, error) {
 	t.Helper()
 	now := time.Now()
-	must(t, db.AddFirstSAMLKey(t.Context(), saml.Key{PrivateKey: word + "saml", Certificate: []byte{1}, CreatedAt: now}))
+	must.Succeed(t,
+		db.AddFirstSAMLKey(t.Context(), saml.Key{PrivateKey: word + "saml", Certificate: []byte{1}, CreatedAt: now}))
 	_, err := db.ExtensionRelease(t.Context(), [32]byte{1}, func() (string, error) { return word + "crx", nil })
-	must(t, err)
-	must(t, db.AddFirstPoolKey(t.Context(), pool.Key{ID: "1", PrivateKey: word + "pool", CreatedAt: now, ActiveFrom: now}))
-	must(t, db.RotatePoolKey(t.Context(), pool.Key{
+	must.Succeed(t, err)
+	must.Succeed(t,
+		db.AddFirstPoolKey(t.Context(), pool.Key{ID: "1", PrivateKey: word + "pool", CreatedAt: now, ActiveFrom: now}))
+	must.Succeed(t, db.RotatePoolKey(t.Context(), pool.Key{
 		ID: "2", PrivateKey: word + "next", CreatedAt: now, ActiveFrom: now.Add(time.Second),
 	}, now.Add(time.Hour)))
 	return func(db *store.DB) ([]string, error) {

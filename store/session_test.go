@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // annIn returns Ann as the actor of a session that began at the given time.
@@ -27,12 +28,10 @@ func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Tim
 // sessionEnded reports whether UserBySubject considers a session ended, and checks that ListSessions agrees.
 func (f *fixture) sessionEnded(t *testing.T, a identity.Actor) bool {
 	t.Helper()
-	found, err := f.UserBySubject(t.Context(), identity.Claims{
+	found := must.Get(f.UserBySubject(t.Context(), identity.Claims{
 		Subject: a.Subject, Session: a.Session, AuthType: a.AuthType, AuthTime: a.AuthTime,
-	})
-	must(t, err)
-	list, err := f.ListSessions(t.Context(), a.OrganizationID, a.ID)
-	must(t, err)
+	}))(t)
+	list := must.Get(f.ListSessions(t.Context(), a.OrganizationID, a.ID))(t)
 	listed := false
 	for _, s := range list {
 		listed = listed || s.ID == a.Session
@@ -64,7 +63,7 @@ func TestSessionsExpire(t *testing.T) {
 		"used since, though begun long before": {sso, 6 * day, time.Hour, false},
 	} {
 		a := f.annIn(uuid.New(), c.how, time.Now().Add(-c.began))
-		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a, UserAgent: "x"}))
+		must.Succeed(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a, UserAgent: "x"}))
 		f.exec(t, `UPDATE sessions SET used_at = now() - $2::interval WHERE id = $1`, a.Session, c.unused)
 		if got := f.sessionEnded(t, a); got != c.over {
 			t.Errorf("%s: over %v", name, got)
@@ -88,7 +87,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	a := f.annIn(grant.ID, identity.AuthFederated, time.Now())
 	a.Subject = grant.Sub.String()
 	use := identity.SessionUse{Actor: a, UserAgent: "Mozilla/5.0 (Windows NT 10.0) Chrome/130.0 Safari/537.36"}
-	must(t, f.RecordSession(t.Context(), use))
+	must.Succeed(t, f.RecordSession(t.Context(), use))
 	list, err := f.ListSessions(t.Context(), f.a, f.ann.UserID)
 	if err != nil || len(list) != 1 || identity.Agent(list[0].UserAgent) != "Chrome（Windows）" ||
 		list[0].Address.String() != "203.0.113.5" ||
@@ -98,10 +97,10 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	f.exec(t, `UPDATE sessions SET used_at = now() - interval '9 hours'`)
 	told := f.watchUsers(t)
 	wantNotified(t, told, uuid.Nil)
-	must(t, f.EndStaleSessions(t.Context()))
+	must.Succeed(t, f.EndStaleSessions(t.Context()))
 	wantNotified(t, told, f.ann.UserID)
 	f.exec(t, `UPDATE organizations SET sso_idle_minutes = 1440`)
-	must(t, f.RecordSession(t.Context(), use))
+	must.Succeed(t, f.RecordSession(t.Context(), use))
 	if !f.sessionEnded(t, a) {
 		t.Error("the session is valid again")
 	}
@@ -109,7 +108,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 		t.Errorf("it can be refreshed: %+v, %v", held, err)
 	}
 	f.exec(t, `UPDATE sessions SET began_at = now() - interval '32 days'`)
-	must(t, f.EndStaleSessions(t.Context()))
+	must.Succeed(t, f.EndStaleSessions(t.Context()))
 	if n := value[int](t, f, `SELECT count(*) FROM sessions`); n != 0 {
 		t.Errorf("%d are kept for ever", n)
 	}
@@ -128,12 +127,12 @@ func TestSingleSignOnEndsPasswordSessions(t *testing.T) {
 		before := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 		sso := f.annIn(uuid.New(), identity.AuthFederated, time.Now().Add(-time.Minute))
 		for _, a := range []identity.Actor{before, sso} {
-			must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
+			must.Succeed(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
 		}
 		f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
 		f.exec(t, `UPDATE organizations SET auth_type = 'cognito' WHERE id = $1`, f.a)
 		after := f.annIn(uuid.New(), identity.AuthCognito, time.Now())
-		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: after}))
+		must.Succeed(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: after}))
 		if f.sessionEnded(t, before) != over || f.sessionEnded(t, sso) || f.sessionEnded(t, after) {
 			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.sessionEnded(t, before), f.sessionEnded(t, sso),
 				f.sessionEnded(t, after))
@@ -149,7 +148,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	var own []identity.Actor
 	for range 4 {
 		a := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
-		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
+		must.Succeed(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
 		own = append(own, a)
 	}
 	told := f.watchUsers(t)
@@ -157,12 +156,12 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	bob := own[0]
 	bob.ID = f.bob.UserID
 	wantCode(t, f.EndSession(t.Context(), bob, own[1].Session), fault.NotFound)
-	must(t, f.EndSession(t.Context(), own[0], own[1].Session))
+	must.Succeed(t, f.EndSession(t.Context(), own[0], own[1].Session))
 	wantNotified(t, told, f.ann.UserID)
 	wantCode(t, f.EndSession(t.Context(), own[0], own[1].Session), fault.NotFound)
-	must(t, f.EndOtherSessions(t.Context(), own[0]))
+	must.Succeed(t, f.EndOtherSessions(t.Context(), own[0]))
 	wantNotified(t, told, f.ann.UserID)
-	must(t, f.EndOtherSessions(t.Context(), own[0])) // There are no other sessions.
+	must.Succeed(t, f.EndOtherSessions(t.Context(), own[0])) // There are no other sessions.
 	for i, a := range own {
 		if f.sessionEnded(t, a) != (i > 0) {
 			t.Errorf("session %d: over %v", i, f.sessionEnded(t, a))
@@ -182,7 +181,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 			Details: []org.Change{{Field: "sessions"}},
 		}, nil
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	wantNotified(t, told, f.ann.UserID)
 	unseen := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 	found, err := f.UserBySubject(t.Context(), claimsOf(unseen))

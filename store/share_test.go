@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // put shares Ann's thread up to a message.
@@ -19,14 +20,13 @@ func (f *fixture) put(t *testing.T, threadID, leaf uuid.UUID) chat.Share {
 	t.Helper()
 	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf},
 		org.System())
-	must(t, err)
+	must.Succeed(t, err)
 	return share
 }
 
 func (f *fixture) shared(t *testing.T, share chat.Share) (texts []string) {
 	t.Helper()
-	messages, err := f.SharedMessages(t.Context(), f.ann, share.ID, 0, 100)
-	must(t, err)
+	messages := must.Get(f.SharedMessages(t.Context(), f.ann, share.ID, 0, 100))(t)
 	for _, m := range messages {
 		texts = append(texts, m.Content)
 	}
@@ -65,11 +65,10 @@ func TestShareRefuses(t *testing.T) {
 	running := newID()
 	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 		VALUES ($1, $2, $3, 'assistant', 'running', $4)`, running, f.a, thread, ids[2])
-	temporary, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{
+	temporary := must.Get(f.CreateThread(t.Context(), f.ann, chat.NewThread{
 		ID: newID(), SkillID: f.skills[0].ID,
 		Lifetime: time.Hour,
-	})
-	must(t, err)
+	}))(t)
 	for name, c := range map[string]struct {
 		owner        identity.Owner
 		thread, leaf uuid.UUID
@@ -108,7 +107,7 @@ func TestCopyOfAShareHasItsMessages(t *testing.T) {
 	for range 2 { // The second call finds the copy.
 		copied, created, err := f.CopyShare(t.Context(), f.bob, share.ID,
 			chat.NewThread{ID: newID(), RequestID: &request})
-		must(t, err)
+		must.Succeed(t, err)
 		if created != (len(copies) == 0) || copied.Title != "題" || copied.SkillID != share.SkillID {
 			t.Errorf("the copy is %+v, created %v", copied, created)
 		}
@@ -118,7 +117,7 @@ func TestCopyOfAShareHasItsMessages(t *testing.T) {
 		t.Errorf("the same request made %v", copies)
 	}
 	got, err := f.ListMessages(t.Context(), f.bob, copies[0], nil, 0, 100)
-	must(t, err)
+	must.Succeed(t, err)
 	for i, text := range []string{"弐", "二", "壱", "一"} {
 		m := got[i]
 		if m.Content != text || m.Prompt != "" || m.Reasoning != "" || len(m.Citations) != 0 || m.InputTokens != 0 ||
@@ -134,7 +133,7 @@ func TestCopyOfAShareHasItsMessages(t *testing.T) {
 	if n := len(f.search(t, f.bob, "壱")); n != 1 {
 		t.Errorf("the copy is found %d times", n)
 	}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The skill is retired.
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The skill is retired.
 	_, _, err = f.CopyShare(t.Context(), f.bob, share.ID, chat.NewThread{ID: newID()})
 	wantCode(t, err, fault.NotFound)
 }
@@ -163,7 +162,7 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 			f := newFixture(t)
 			thread, ids := f.addThread(t, f.ann, "題", "一", "壱")
 			share := f.put(t, thread, ids[1])
-			must(t, end(f, thread))
+			must.Succeed(t, end(f, thread))
 			_, err := f.FindShare(t.Context(), f.a, share.ID)
 			wantCode(t, err, fault.NotFound)
 		})
@@ -232,8 +231,7 @@ func TestTemporaryThreadsExpire(t *testing.T) {
 	if n := value[int](t, f, `SELECT count(*) FROM search_pending WHERE thread_id = ANY ($1)`, threads[:2]); n != 0 {
 		t.Errorf("%d of their texts wait to be indexed", n)
 	}
-	expired, err := f.DeleteExpired(t.Context(), 100)
-	must(t, err)
+	expired := must.Get(f.DeleteExpired(t.Context(), 100))(t)
 	if len(expired) != 1 || expired[0].ThreadID != threads[0] || expired[0].Owner != f.ann ||
 		expired[0].Running != nil {
 		t.Errorf("expired are %+v, want %v", expired, threads[0])

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // imported returns skills in one category as if they were parsed from a file. Each call returns new values.
@@ -42,14 +43,12 @@ func TestSkillsAreImported(t *testing.T) {
 	ctx, by := t.Context(), org.Operator("ops")
 	run := func(organization *uuid.UUID, in skill.Import, dry bool) []string {
 		t.Helper()
-		got, err := f.ImportSkills(ctx, organization, in, by, dry)
-		must(t, err)
+		got := must.Get(f.ImportSkills(ctx, organization, in, by, dry))(t)
 		return changes(got)
 	}
 	listed := func(organization uuid.UUID) []string {
 		t.Helper()
-		got, err := f.ListSkills(ctx, organization, f.ann.UserID, 0, 100)
-		must(t, err)
+		got := must.Get(f.ListSkills(ctx, organization, f.ann.UserID, 0, 100))(t)
 		return names(got)
 	}
 	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), true); !equal(got, "visit 訪問報告 added", "pitch 商談 added") {
@@ -65,8 +64,7 @@ func TestSkillsAreImported(t *testing.T) {
 	if got := listed(f.b); !equal(got, "汎用チャット", "校正") {
 		t.Errorf("of the other organization: %v", got)
 	}
-	before, err := f.ListSkills(ctx, f.a, f.ann.UserID, 2, 1)
-	must(t, err)
+	before := must.Get(f.ListSkills(ctx, f.a, f.ann.UserID, 2, 1))(t)
 	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), false); !equal(got, "visit 訪問報告 unchanged",
 		"pitch 商談 unchanged") {
 		t.Errorf("again: %v", got)
@@ -83,7 +81,7 @@ func TestSkillsAreImported(t *testing.T) {
 	// In another organization the same keys denote other skills. Seeding the built-in skills changes neither.
 	run(&f.b, imported("visit=訪問"), false)
 	run(nil, imported("visit=全社の訪問"), false)
-	must(t, f.SaveBuiltinSkills(ctx, f.cats, f.skills))
+	must.Succeed(t, f.SaveBuiltinSkills(ctx, f.cats, f.skills))
 	if got := listed(f.a); !equal(got, "汎用チャット", "校正", "訪問の報告", "商談", "全社の訪問") {
 		t.Errorf("with those for all: %v", got)
 	}
@@ -128,8 +126,7 @@ func TestInvalidImports(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// A user who sees both skills would see the same name twice.
-	_, err = f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false)
-	must(t, err)
+	must.Get(f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false))(t)
 	_, err = f.ImportSkills(ctx, nil, imported("visit=訪問"), by, false)
 	wantCode(t, err, fault.Conflict)
 	_, err = f.ImportSkills(ctx, &f.a, skill.Import{Retire: []string{"never"}}, by, false)

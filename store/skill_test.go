@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // ownSkill adds a skill of one organization. The store has no method for that.
@@ -35,8 +36,7 @@ func TestSkillsAreListedInOrderAndByOrganization(t *testing.T) {
 	f.ownSkill(t, f.a, 2, "自社")
 	foreign := f.ownSkill(t, f.b, 0, "他社")
 	list := func(offset, limit int) []string {
-		got, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, offset, limit)
-		must(t, err)
+		got := must.Get(f.ListSkills(t.Context(), f.a, f.ann.UserID, offset, limit))(t)
 		return names(got)
 	}
 	if got := list(0, 10); !equal(got, "汎用チャット", "自社", "校正") {
@@ -67,7 +67,7 @@ func TestSkillsRoundTrip(t *testing.T) {
 		}},
 		Suggestions: []string{}, Keywords: []string{"帳面"}, Prompt: "「{{tone}}」で書く。",
 	}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), s)))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), s)))
 	for _, want := range []skill.Skill{s, f.skills[0]} {
 		got, err := f.FindSkill(t.Context(), f.b, f.mallory.UserID, want.ID)
 		if got.CreatedAt.IsZero() {
@@ -84,12 +84,12 @@ func TestCategoriesHaveSkills(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	empty := skill.Category{ID: newID(), Name: "空", Position: 0}
-	must(t, f.SaveBuiltinSkills(t.Context(), append(slices.Clone(f.cats), empty), f.skills))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), append(slices.Clone(f.cats), empty), f.skills))
 	got, err := f.ListCategories(t.Context(), f.a, f.ann.UserID)
 	if err != nil || !slices.Equal(got, f.cats) {
 		t.Errorf("ListCategories = %+v, %v", got, err)
 	}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1]))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1]))
 	got, err = f.ListCategories(t.Context(), f.a, f.ann.UserID)
 	if err != nil || !slices.Equal(got, f.cats[:1]) {
 		t.Errorf("after retiring: %+v, %v", got, err)
@@ -101,14 +101,13 @@ func TestFavorites(t *testing.T) {
 	f := newFixture(t)
 	first, second := f.skills[1], f.skills[0]
 	for range 2 {
-		must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID))
+		must.Succeed(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID))
 	}
 	f.exec(t, `UPDATE favorite_skills SET created_at = now() - interval '1 hour'`)
-	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
-	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // The favourite keeps its first time.
+	must.Succeed(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
+	must.Succeed(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // The favourite keeps its first time.
 
-	got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
-	must(t, err)
+	got := must.Get(f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10))(t)
 	if len(got) != 2 || got[0].SkillID != second.ID || got[1].SkillID != first.ID || got[1].Name != first.Name {
 		t.Errorf("favourites: %+v", got)
 	}
@@ -123,14 +122,14 @@ func TestFavorites(t *testing.T) {
 		t.Errorf("a colleague's: %+v, %v", s, err)
 	}
 
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1])) // The first favourite is retired.
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1])) // The first favourite is retired.
 	if got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10); err != nil || len(got) != 1 {
 		t.Errorf("with one retired: %+v, %v", got, err)
 	}
 	for range 2 {
-		must(t, f.RemoveFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
+		must.Succeed(t, f.RemoveFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
 	}
-	must(t, f.RemoveFavoriteSkill(t.Context(), f.a, f.ann.UserID, newID()))
+	must.Succeed(t, f.RemoveFavoriteSkill(t.Context(), f.a, f.ann.UserID, newID()))
 	if got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10); err != nil || len(got) != 0 {
 		t.Errorf("after removal: %+v, %v", got, err)
 	}
@@ -159,9 +158,8 @@ func TestBuiltinSkillsAreSavedRetiredAndRestored(t *testing.T) {
 
 	changed := slices.Clone(f.skills[:1])
 	changed[0].Prompt = "新しい指示"
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, changed))
-	got, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
-	must(t, err)
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, changed))
+	got := must.Get(f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10))(t)
 	if !equal(names(got), "汎用チャット", "自社") {
 		t.Errorf("after the change: %+v", got)
 	}
@@ -171,7 +169,7 @@ func TestBuiltinSkillsAreSavedRetiredAndRestored(t *testing.T) {
 	if s, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, f.skills[1].ID); err != nil || s.Name != "校正" {
 		t.Errorf("a retired skill: %+v, %v", s, err)
 	}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
 	if got, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10); err != nil || len(got) != 3 {
 		t.Errorf("brought back: %v, %v", names(got), err)
 	}
@@ -179,7 +177,7 @@ func TestBuiltinSkillsAreSavedRetiredAndRestored(t *testing.T) {
 	// A built-in skill cannot take the id of an organization's own skill.
 	thief := builtin(f.cats[0].ID, 1, "乗っ取り")
 	thief.ID = own
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), thief)))
+	must.Succeed(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), thief)))
 	if s, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, own); err != nil || s.Name != "自社" {
 		t.Errorf("the organization's own skill: %+v, %v", s, err)
 	}

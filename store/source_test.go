@@ -14,15 +14,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // source stores a data source with a new file.
 func (f *fixture) source(t *testing.T, owner identity.Owner, text string) datasource.Source {
 	t.Helper()
 	s := newSource(text)
-	must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+	must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 	stored, created, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
-	must(t, err)
+	must.Succeed(t, err)
 	if !created {
 		t.Fatalf("%q is there already", text)
 	}
@@ -53,8 +54,7 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 	_, err = f.RequeueReading(t.Context(), stopped, datasource.RequeueOptions{})
 	wantCode(t, err, fault.NotFound)
-	ended, err := f.FinishReading(t.Context(), second, result)
-	must(t, err)
+	ended := must.Get(f.FinishReading(t.Context(), second, result))(t)
 	if ended.Status != datasource.Success || ended.PageCount != 1 || ended.ChunkCount != 1 ||
 		ended.Revision <= second.Revision {
 		t.Errorf("ended as %+v", ended)
@@ -73,7 +73,7 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	source := f.source(t, f.ann, "本文")
 	reading := f.next(t, time.Hour)
 	wantCode(t, f.DeleteSource(t.Context(), f.mallory, source.ID), fault.NotFound)
-	must(t, f.DeleteSource(t.Context(), f.ann, source.ID))
+	must.Succeed(t, f.DeleteSource(t.Context(), f.ann, source.ID))
 	_, err := f.FinishReading(t.Context(), reading, datasource.ReadingResult{
 		PageCount: 1,
 		Chunks:    []datasource.Chunk{{Page: 1, Text: "本文"}},
@@ -93,7 +93,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	var uploads sync.WaitGroup
 	for i := range n {
 		s := newSource("同じ内容")
-		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+		must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
 			if stored[i], created[i], err = f.CreateSource(t.Context(), f.ann, uuid.Nil, s,
@@ -113,8 +113,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	}
 	f.next(t, time.Hour)
 	f.nothingWaits(t)
-	orphans, err := f.ListOrphans(t.Context(), uuid.Nil)
-	must(t, err)
+	orphans := must.Get(f.ListOrphans(t.Context(), uuid.Nil))(t)
 	if len(orphans) != n-1 || slices.Contains(orphans, stored[0].ID) {
 		t.Errorf("%d files are orphans", len(orphans))
 	}
@@ -127,18 +126,18 @@ func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	f := newFixture(t)
 	ann := f.ann
 	source := f.source(t, ann, "本文")
-	must(t, f.MarkOrphan(t.Context(), source.ID, 0))
+	must.Succeed(t, f.MarkOrphan(t.Context(), source.ID, 0))
 	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
-	must(t, f.DeleteSource(t.Context(), ann, source.ID))
+	must.Succeed(t, f.DeleteSource(t.Context(), ann, source.ID))
 	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || !slices.Equal(orphans, []uuid.UUID{source.ID}) {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
 	if orphans, err := f.ListOrphans(t.Context(), source.ID); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans after the last one: %v", err, orphans)
 	}
-	must(t, f.DeleteOrphan(t.Context(), source.ID))
+	must.Succeed(t, f.DeleteOrphan(t.Context(), source.ID))
 	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
@@ -149,7 +148,7 @@ func TestSlowUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := newSource("本文")
-	must(t, f.MarkOrphan(t.Context(), s.ID, 0))
+	must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, 0))
 	_, _, err := f.CreateSource(t.Context(), f.ann, uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 }
@@ -164,7 +163,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 		now() - i * interval '1 minute'
 		FROM generate_series(1, $3) AS i`, ann.OrganizationID, ann.UserID, datasource.MaxSources)
 	page, err := f.ListSources(t.Context(), ann, 2, 3)
-	must(t, err)
+	must.Succeed(t, err)
 	if len(page) != 3 || page[0].Filename != "3.txt" || page[2].Filename != "5.txt" {
 		t.Errorf("the page is %+v", page)
 	}
@@ -172,12 +171,12 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 		t.Errorf("%v, %+v", err, others)
 	}
 	s := newSource("もう一つ")
-	must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+	must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 	_, _, err = f.CreateSource(t.Context(), ann, uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
-	must(t, f.DeleteSource(t.Context(), ann, page[0].ID))
+	must.Succeed(t, f.DeleteSource(t.Context(), ann, page[0].ID))
 	_, created, err := f.CreateSource(t.Context(), ann, uuid.Nil, s, 1<<40)
-	must(t, err)
+	must.Succeed(t, err)
 	if !created {
 		t.Error("not created, though there is room again")
 	}
@@ -197,11 +196,11 @@ func TestUploadEndsWithItsSession(t *testing.T) {
 		VALUES ($1, sha256('x'), $1, 'client', $1, now(), now() + interval '1 hour')`, session)
 	create := func() error {
 		s := newSource("本文")
-		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
+		must.Succeed(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		_, _, err := f.CreateSource(t.Context(), ann, session, s, 1<<40)
 		return err
 	}
-	must(t, create())
+	must.Succeed(t, create())
 	f.exec(t, `UPDATE pool_grants SET revoked_at = now()`)
 	if err := create(); !errors.Is(err, identity.ErrExpired) {
 		t.Errorf("after signing out: %v", err)

@@ -21,17 +21,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // emptyDatabase returns a database without a schema on the shared server.
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
 	dsn := storetest.DSN(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.Exec(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
-	must(t, err)
+	must.Get(conn.Exec(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public`))(t)
 	return dsn
 }
 
@@ -48,10 +47,8 @@ func TestMigrateFromSeveralServersAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	version, err := open(t, dsn).SchemaVersion(t.Context())
-	must(t, err)
-	files, err := fs.Glob(migrations.Files, "*.sql")
-	must(t, err)
+	version := must.Get(open(t, dsn).SchemaVersion(t.Context()))(t)
+	files := must.Get(fs.Glob(migrations.Files, "*.sql"))(t)
 	if version != len(files) {
 		t.Errorf("version %d after %d migrations", version, len(files))
 	}
@@ -61,7 +58,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	t.Parallel()
 	db := open(t, emptyDatabase(t))
 	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int)`)}}
-	must(t, db.MigrateFrom(t.Context(), files))
+	must.Succeed(t, db.MigrateFrom(t.Context(), files))
 
 	// A failed migration is rolled back completely.
 	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int); SELECT 1/0`)}
@@ -69,7 +66,7 @@ func TestMigrateStepByStep(t *testing.T) {
 		t.Fatalf("a broken step: %v, want an error that names it", err)
 	}
 	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int)`)}
-	must(t, db.MigrateFrom(t.Context(), files))
+	must.Succeed(t, db.MigrateFrom(t.Context(), files))
 
 	// An older program refuses the newer schema and does not change it.
 	delete(files, "0002_two.sql")
@@ -89,31 +86,26 @@ func TestMigrateYieldsToRunningTransactions(t *testing.T) {
 	dsn := emptyDatabase(t)
 	db := open(t, dsn)
 	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int); CREATE TABLE two (id int)`)}}
-	must(t, db.MigrateFrom(t.Context(), files))
+	must.Succeed(t, db.MigrateFrom(t.Context(), files))
 	files["0002_two.sql"] = &fstest.MapFile{
 		Data: []byte(`ALTER TABLE one ADD name text; ALTER TABLE two ADD name text`),
 	}
 
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	watching, err := pgx.Connect(t.Context(), dsn)
-	must(t, err)
+	watching := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	defer func() { _ = watching.Close(context.WithoutCancel(t.Context())) }()
-	tx, err := conn.Begin(t.Context())
-	must(t, err)
-	_, err = tx.Exec(t.Context(), `INSERT INTO two VALUES (1)`)
-	must(t, err)
+	tx := must.Get(conn.Begin(t.Context()))(t)
+	must.Get(tx.Exec(t.Context(), `INSERT INTO two VALUES (1)`))(t)
 	migrated := make(chan error, 1)
 	go func() { migrated <- db.MigrateFrom(t.Context(), files) }()
 	for waiting := false; !waiting; {
-		must(t, watching.QueryRow(t.Context(), `
+		must.Succeed(t, watching.QueryRow(t.Context(), `
 			SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'two'::regclass AND NOT granted)`).Scan(&waiting))
 	}
-	_, err = tx.Exec(t.Context(), `INSERT INTO one VALUES (1)`)
-	must(t, err)
-	must(t, tx.Commit(t.Context()))
-	must(t, <-migrated)
+	must.Get(tx.Exec(t.Context(), `INSERT INTO one VALUES (1)`))(t)
+	must.Succeed(t, tx.Commit(t.Context()))
+	must.Succeed(t, <-migrated)
 	if version, err := db.SchemaVersion(t.Context()); err != nil || version != 2 {
 		t.Errorf("version %d, %v, want 2", version, err)
 	}
@@ -123,11 +115,9 @@ func TestMigrateYieldsToRunningTransactions(t *testing.T) {
 // templates.
 func TestMigrationsAreForwardOnly(t *testing.T) {
 	t.Parallel()
-	files, err := fs.Glob(migrations.Files, "*")
-	must(t, err)
+	files := must.Get(fs.Glob(migrations.Files, "*"))(t)
 	for _, name := range files {
-		text, err := fs.ReadFile(migrations.Files, name)
-		must(t, err)
+		text := must.Get(fs.ReadFile(migrations.Files, name))(t)
 		for _, bad := range []string{"---- create above / drop below ----", "{{"} {
 			if strings.Contains(string(text), bad) {
 				t.Errorf("%s contains %q", name, bad)
@@ -168,10 +158,9 @@ func TestOpenExplainsErrors(t *testing.T) {
 func TestOpenWaitsForADatabaseThatStarts(t *testing.T) {
 	t.Parallel()
 	cfg := ownServer(t)
-	srv, err := postgres.Start(t.Context(), cfg)
-	must(t, err)
+	srv := must.Get(postgres.Start(t.Context(), cfg))(t)
 	dsn := srv.DSN()
-	must(t, srv.Stop(t.Context()))
+	must.Succeed(t, srv.Stop(t.Context()))
 
 	opened := make(chan error, 1)
 	go func() {
@@ -181,18 +170,16 @@ func TestOpenWaitsForADatabaseThatStarts(t *testing.T) {
 		}
 		opened <- err
 	}()
-	srv, err = postgres.Start(t.Context(), cfg)
-	must(t, err)
+	srv = must.Get(postgres.Start(t.Context(), cfg))(t)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
-	must(t, <-opened)
+	must.Succeed(t, <-opened)
 }
 
 // ownServer returns the configuration of a server that the test may stop. Its folder is accessible to other users.
 func ownServer(t *testing.T) postgres.Config {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "tsumugi-store-*")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755))
+	dir := must.Get(os.MkdirTemp("/tmp", "tsumugi-store-*"))(t)
+	must.Succeed(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}
 }
@@ -228,16 +215,16 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsStopped(t *testing.T) {
 	t.Parallel()
 	cfg := ownServer(t)
 	srv, err := postgres.Start(t.Context(), cfg)
-	must(t, err)
+	must.Succeed(t, err)
 	db := open(t, srv.DSN())
-	must(t, db.Migrate(t.Context()))
+	must.Succeed(t, db.Migrate(t.Context()))
 	server := newID()
 	renew := func(ctx context.Context) error {
 		_, err := db.Renew(ctx, server, nil)
 		return err
 	}
-	must(t, renew(t.Context()))
-	must(t, srv.Stop(t.Context()))
+	must.Succeed(t, renew(t.Context()))
+	must.Succeed(t, srv.Stop(t.Context()))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -246,12 +233,10 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsStopped(t *testing.T) {
 	_, err = db.TakeOver(ctx, server, nil, time.Second, 1, 0)
 	wantCode(t, err, fault.Unavailable)
 
-	srv, err = postgres.Start(t.Context(), cfg)
-	must(t, err)
+	srv = must.Get(postgres.Start(t.Context(), cfg))(t)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
-	must(t, renew(ctx)) // The pool recovers without help.
-	_, err = db.TakeOver(ctx, server, nil, time.Second, 1, 0)
-	must(t, err)
+	must.Succeed(t, renew(ctx)) // The pool recovers without help.
+	must.Get(db.TakeOver(ctx, server, nil, time.Second, 1, 0))(t)
 }
 
 func TestCanceledCallsSaySo(t *testing.T) {

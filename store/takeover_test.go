@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // silence sets the age of a server's last heartbeat.
@@ -25,8 +26,7 @@ func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
 // renew registers a server or sends its heartbeat.
 func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.RunID) chat.Renewal {
 	t.Helper()
-	renewal, err := f.Renew(t.Context(), serverID, held)
-	must(t, err)
+	renewal := must.Get(f.Renew(t.Context(), serverID, held))(t)
 	return renewal
 }
 
@@ -38,13 +38,11 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	f.renew(t, alive)
 	thread := f.thread(t, f.ann)
 	b := question(f.ann, thread.ID, dead)
-	begun, err := f.BeginGeneration(t.Context(), b)
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), b))(t)
 	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete, so no server takes it over.
 
 	take := func() []chat.StoredGeneration {
-		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
-		must(t, err)
+		jobs := must.Get(f.TakeOver(t.Context(), alive, nil, lease, 10, 0))(t)
 		return jobs
 	}
 	if jobs := take(); len(jobs) != 0 {
@@ -79,7 +77,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	}
 	late = outcome(f.ann, begun, alive, "新しい")
 	late.Run = 2
-	must(t, f.end(t, late))
+	must.Succeed(t, f.end(t, late))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	if err != nil || got.Content != "新しい" || got.Run != 2 {
 		t.Errorf("stored: %+v, %v", got, err)
@@ -91,12 +89,10 @@ func TestServersWithoutARowAreDead(t *testing.T) {
 	f := newFixture(t)
 	gone, alive := newID(), newID()
 	f.renew(t, gone)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, gone))
-	must(t, err)
-	_, err = f.RequestStop(t.Context(), f.ann, begun.Answer.ID)
-	must(t, err)
-	must(t, f.RemoveServer(t.Context(), gone))
-	must(t, f.RemoveServer(t.Context(), gone))
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, gone)))(t)
+	must.Get(f.RequestStop(t.Context(), f.ann, begun.Answer.ID))(t)
+	must.Succeed(t, f.RemoveServer(t.Context(), gone))
+	must.Succeed(t, f.RemoveServer(t.Context(), gone))
 	jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
 	if err != nil || len(jobs) != 1 || !jobs[0].Stopped {
 		t.Errorf("TakeOver = %+v, %v", jobs, err)
@@ -108,13 +104,10 @@ func TestOwnGenerationsThatAreNotHeldAreTakenOver(t *testing.T) {
 	f := newFixture(t)
 	server := newID()
 	f.renew(t, server)
-	held, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
-	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
+	held := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
+	lost := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 	take := func() []chat.StoredGeneration {
-		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10, 0)
-		must(t, err)
+		jobs := must.Get(f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10, 0))(t)
 		return jobs
 	}
 	if jobs := take(); len(jobs) != 0 {
@@ -135,8 +128,7 @@ func TestStartAlone(t *testing.T) {
 	f := newFixture(t)
 	before, now := newID(), newID()
 	f.renew(t, before)
-	_, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, before))
-	must(t, err)
+	must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, before)))(t)
 	f.renew(t, now)
 	if jobs, err := f.TakeOver(t.Context(), now, nil, 0, 10, 0); err != nil || len(jobs) != 1 {
 		t.Errorf("TakeOver = %+v, %v", jobs, err)
@@ -151,8 +143,7 @@ func TestSeveralServersShareTheWork(t *testing.T) {
 	dead := newID()
 	want := make(map[uuid.UUID]bool)
 	for range 40 {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead)))(t)
 		want[begun.Answer.ID] = true
 	}
 	var mu sync.Mutex // Guards taken.
@@ -204,8 +195,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	f.silence(t, old, 2*time.Hour)
 	f.silence(t, recent, time.Minute)
 	f.silence(t, self, 2*time.Hour) // It was suspended and will renew its own row.
-	_, err := f.TakeOver(t.Context(), self, nil, lease, 10, 0)
-	must(t, err)
+	must.Get(f.TakeOver(t.Context(), self, nil, lease, 10, 0))(t)
 	if n := value[int](t, f, `SELECT count(*) FROM servers WHERE id = ANY ($1)`, []uuid.UUID{recent, self}); n != 2 {
 		t.Errorf("%d of two servers are left", n)
 	}
@@ -221,15 +211,14 @@ func TestEndRacesTakeOver(t *testing.T) {
 	f := newFixture(t)
 	for range 25 {
 		slow, other := newID(), newID()
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow)))(t)
 		var wg sync.WaitGroup
 		var endErr, takeErr error
 		var jobs []chat.StoredGeneration
 		wg.Go(func() { endErr = f.end(t, outcome(f.ann, begun, slow, "遅い")) })
 		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100, 0) })
 		wg.Wait()
-		must(t, takeErr)
+		must.Succeed(t, takeErr)
 		if endErr != nil && !errors.Is(endErr, chat.ErrStaleRun) {
 			t.Fatal(endErr)
 		}
@@ -246,16 +235,13 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 	server, other := newID(), newID()
 	f.renew(t, server)
 	begin := func() chat.StoredGeneration {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 		return begun
 	}
 	own, stopped, ended, deleted, foreign := begin(), begin(), begin(), begin(), begin()
-	_, err := f.RequestStop(t.Context(), f.ann, stopped.Answer.ID)
-	must(t, err)
-	must(t, f.end(t, outcome(f.ann, ended, server, "済み")))
-	_, err = f.DeleteThread(t.Context(), f.ann, deleted.Answer.ThreadID)
-	must(t, err)
+	must.Get(f.RequestStop(t.Context(), f.ann, stopped.Answer.ID))(t)
+	must.Succeed(t, f.end(t, outcome(f.ann, ended, server, "済み")))
+	must.Get(f.DeleteThread(t.Context(), f.ann, deleted.Answer.ThreadID))(t)
 	f.exec(t, `UPDATE generations SET server_id = $2, run = 2 WHERE message_id = $1`, foreign.Answer.ID, other)
 	var held []chat.RunID
 	for _, b := range []chat.StoredGeneration{own, stopped, ended, deleted, foreign} {
@@ -276,8 +262,7 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 	// Runs that other servers mirror: the title and the end event of a run that has just ended may not be published
 	// yet.
 	over := func(ago time.Duration) map[uuid.UUID]bool {
-		runs, err := f.EndedRuns(t.Context(), held, ago)
-		must(t, err)
+		runs := must.Get(f.EndedRuns(t.Context(), held, ago))(t)
 		found := map[uuid.UUID]bool{}
 		for _, run := range runs {
 			found[run.MessageID] = run.Run == 1
@@ -298,8 +283,7 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
-	release, err := f.Occupy(t.Context())
-	must(t, err)
+	release := must.Get(f.Occupy(t.Context()))(t)
 	defer release()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -332,8 +316,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 			f.renew(t, slow)
 			f.silence(t, slow, lease+time.Second)
 		}
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow)))(t)
 		held := chat.RunID{MessageID: begun.Answer.ID, Run: 1}
 		var wg sync.WaitGroup
 		var renewal chat.Renewal
@@ -347,8 +330,8 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		wg.Go(renew)
 		wg.Go(take)
 		wg.Wait()
-		must(t, renewErr)
-		must(t, takeErr)
+		must.Succeed(t, renewErr)
+		must.Succeed(t, takeErr)
 		took := slices.ContainsFunc(jobs, func(j chat.StoredGeneration) bool { return j.Answer.ID == begun.Answer.ID })
 		if lost := len(renewal.Lost) > 0; lost != took {
 			t.Fatalf("taken over: %v, lost: %v", took, lost)
@@ -356,7 +339,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		if took {
 			taken++
 		}
-		must(t, f.RemoveServer(t.Context(), slow))
+		must.Succeed(t, f.RemoveServer(t.Context(), slow))
 		f.exec(t, `UPDATE generations SET ended_at = now() WHERE message_id = $1`, begun.Answer.ID)
 	}
 	t.Logf("%d of 60 were taken over", taken)
@@ -367,13 +350,12 @@ func TestUnstorableOutcomesAreReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 	if begun.Thread.ID != begun.Answer.ThreadID || !begun.Thread.Running || begun.Thread.SkillName == "" {
 		t.Errorf("its thread: %+v", begun.Thread)
 	}
 	o := outcome(f.ann, begun, server, "回答")
 	o.Proofread = &proofread.Result{Text: strings.Repeat("あ", 6<<20)}
 	wantCode(t, f.end(t, o), fault.Invalid)
-	must(t, f.end(t, outcome(f.ann, begun, server, "回答")))
+	must.Succeed(t, f.end(t, outcome(f.ann, begun, server, "回答")))
 }

@@ -14,19 +14,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // toolServer makes Ann a super-admin and adds a server on her behalf.
 func (f *fixture) toolServer(t *testing.T, auth toolserver.Auth) (identity.Actor, toolserver.Server) {
 	t.Helper()
 	f.exec(t, `UPDATE users SET role = 'organization-super-admin' WHERE id = $1`, f.ann.UserID)
-	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	must.Succeed(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	ann := f.annIn(newID(), identity.AuthCognito, time.Now())
 	server := toolserver.Server{
 		ID: newID(), OrganizationID: f.a, Key: "crm", Name: "顧客管理", URL: "https://crm.example/mcp", Auth: auth,
 		Enabled: true, Everyone: true,
 	}
-	must(t, f.AddToolServer(t.Context(), ann, server))
+	must.Succeed(t, f.AddToolServer(t.Context(), ann, server))
 	return ann, server
 }
 
@@ -57,16 +58,16 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, server := f.toolServer(t, toolserver.AuthNone)
-	must(t, f.discover(t, server, "A"))
+	must.Succeed(t, f.discover(t, server, "A"))
 	var discovered <-chan error
-	must(t, f.ChangeTool(t.Context(), ann, server.ID, "crm__find", toolserver.ActionRule, func(changed *toolserver.Tool) error {
-		discovered = f.concurrently(t, func() error { return f.discover(t, server, "B") })
-		changed.Rule = tool.RuleDeny
-		return nil
-	}))
-	must(t, <-discovered)
-	stored, err := f.ToolServer(t.Context(), f.a, server.ID)
-	must(t, err)
+	must.Succeed(t, f.ChangeTool(t.Context(), ann, server.ID, "crm__find", toolserver.ActionRule,
+		func(changed *toolserver.Tool) error {
+			discovered = f.concurrently(t, func() error { return f.discover(t, server, "B") })
+			changed.Rule = tool.RuleDeny
+			return nil
+		}))
+	must.Succeed(t, <-discovered)
+	stored := must.Get(f.ToolServer(t.Context(), f.a, server.ID))(t)
 	got := stored.Tools[0]
 	if got.Rule != tool.RuleDeny || got.Offered == nil || got.Offered.Description != "B" {
 		t.Errorf("rule %q, offered %+v", got.Rule, got.Offered)
@@ -77,7 +78,7 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 func (f *fixture) withKeys(t *testing.T) {
 	t.Helper()
 	var keys secret.Keyring
-	must(t, keys.UnmarshalText([]byte(secret.NewKey())))
+	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
 	f.DB = f.WithSecrets(keys)
 }
 
@@ -88,16 +89,15 @@ func TestServerEditedDuringRegistration(t *testing.T) {
 	f.withKeys(t)
 	ann, server := f.toolServer(t, toolserver.AuthOAuth)
 	var registered <-chan error
-	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+	must.Succeed(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
 		registered = f.concurrently(t, func() error {
 			return f.SetToolAuthorization(t.Context(), server, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
 		})
 		edited.Name = "営業支援"
 		return nil
 	}))
-	must(t, <-registered)
-	got, err := f.ToolServer(t.Context(), f.a, server.ID)
-	must(t, err)
+	must.Succeed(t, <-registered)
+	got := must.Get(f.ToolServer(t.Context(), f.a, server.ID))(t)
 	if got.Name != "営業支援" || got.ClientID != "c" || !got.Registered {
 		t.Errorf("got %+v", got)
 	}
@@ -141,7 +141,7 @@ func TestServerMovedDuringConnection(t *testing.T) {
 			f.withKeys(t)
 			ann, server := f.toolServer(t, toolserver.AuthOAuth)
 			var saved <-chan error
-			must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+			must.Succeed(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
 				saved = f.concurrently(t, func() error { return test.save(f, server) })
 				test.edit(edited)
 				return nil
@@ -167,24 +167,23 @@ func TestTokensOfAnotherConnection(t *testing.T) {
 	ann, server := f.toolServer(t, toolserver.AuthOAuth)
 	save := func(server toolserver.Server, token string) toolserver.Connection {
 		t.Helper()
-		must(t, f.SaveToolConnection(t.Context(), f.ann, server, toolserver.Connection{AccessToken: token}))
-		stored, err := f.ToolConnection(t.Context(), f.ann, server)
-		must(t, err)
+		must.Succeed(t, f.SaveToolConnection(t.Context(), f.ann, server, toolserver.Connection{AccessToken: token}))
+		stored := must.Get(f.ToolConnection(t.Context(), f.ann, server))(t)
 		return stored
 	}
 	first := save(server, "first")
 	next := toolserver.Connection{AccessToken: "refreshed"}
-	must(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
+	must.Succeed(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
 	if got, err := f.ToolConnection(t.Context(), f.ann, server); err != nil || got.AccessToken != "refreshed" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	save(server, "second")
-	must(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
+	must.Succeed(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
 	if got, err := f.ToolConnection(t.Context(), f.ann, server); err != nil || got.AccessToken != "second" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	moved := server
-	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+	must.Succeed(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
 		edited.URL = "https://new.example/mcp"
 		moved = *edited
 		return nil
@@ -200,15 +199,14 @@ func TestDiscoveryOfTheOldAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, server := f.toolServer(t, toolserver.AuthNone)
-	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+	must.Succeed(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
 		edited.URL = "https://new.example/mcp"
 		return nil
 	}))
 	if err := f.discover(t, server, "A"); !errors.Is(err, toolserver.ErrMoved) {
 		t.Errorf("error %v", err)
 	}
-	got, err := f.ToolServer(t.Context(), f.a, server.ID)
-	must(t, err)
+	got := must.Get(f.ToolServer(t.Context(), f.a, server.ID))(t)
 	if len(got.Tools) != 0 || got.CheckedAt != nil {
 		t.Errorf("got %+v", got)
 	}
@@ -222,7 +220,7 @@ func TestPermissionsEndWithTheServer(t *testing.T) {
 	ann, server := f.toolServer(t, toolserver.AuthNone)
 	other := server
 	other.ID, other.Key = newID(), "crm_2"
-	must(t, f.AddToolServer(t.Context(), ann, other))
+	must.Succeed(t, f.AddToolServer(t.Context(), ann, other))
 	thread := f.thread(t, f.ann)
 	edit := func(change func(*toolserver.Server)) func() error {
 		return func() error {
@@ -246,9 +244,8 @@ func TestPermissionsEndWithTheServer(t *testing.T) {
 				INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
 				ON CONFLICT DO NOTHING`, f.a, thread.ID, f.ann.UserID, name)
 		}
-		must(t, test.do())
-		got, err := f.PermittedTools(t.Context(), f.ann, thread.ID)
-		must(t, err)
+		must.Succeed(t, test.do())
+		got := must.Get(f.PermittedTools(t.Context(), f.ann, thread.ID))(t)
 		if slices.Sort(got); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q", test.name, got)
 		}
@@ -290,7 +287,7 @@ func TestNoPermissionForAnotherServer(t *testing.T) {
 			return f.RemoveToolServer(t.Context(), ann, s.ID)
 		}},
 		"another, same key": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
-			must(t, f.RemoveToolServer(t.Context(), ann, s.ID))
+			must.Succeed(t, f.RemoveToolServer(t.Context(), ann, s.ID))
 			s.ID, s.URL = newID(), "https://new.example/mcp"
 			return f.AddToolServer(t.Context(), ann, s)
 		}},
@@ -301,11 +298,10 @@ func TestNoPermissionForAnotherServer(t *testing.T) {
 			ann, server := f.toolServer(t, toolserver.AuthNone)
 			host, thread := newID(), f.thread(t, f.ann)
 			f.renew(t, host)
-			begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, host))
-			must(t, err)
+			begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, thread.ID, host)))(t)
 			call := waitingCall("a", test.tool, time.Now().Add(time.Hour))
 			call.Version = server.Settings() + " definition"
-			must(t, f.AddToolRound(t.Context(), host, chat.AddedRound{
+			must.Succeed(t, f.AddToolRound(t.Context(), host, chat.AddedRound{
 				RunID:     chat.RunID{MessageID: begun.Answer.ID, Run: 1},
 				ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}},
 			}))
@@ -317,17 +313,16 @@ func TestNoPermissionForAnotherServer(t *testing.T) {
 				return err
 			}
 			if test.before != nil {
-				must(t, test.before(f, ann, server))
+				must.Succeed(t, test.before(f, ann, server))
 			}
 			if test.during {
 				var decided <-chan error
-				must(t, move(f, ann, server, func() { decided = f.concurrently(t, decide) }))
-				must(t, <-decided)
+				must.Succeed(t, move(f, ann, server, func() { decided = f.concurrently(t, decide) }))
+				must.Succeed(t, <-decided)
 			} else {
-				must(t, decide())
+				must.Succeed(t, decide())
 			}
-			got, err := f.PermittedTools(t.Context(), f.ann, thread.ID)
-			must(t, err)
+			got := must.Get(f.PermittedTools(t.Context(), f.ann, thread.ID))(t)
 			remembered := value[bool](t, f, `
 				SELECT details::text LIKE '%remember%' FROM audit_events WHERE action = $1`, org.ActionToolApprove)
 			if (len(got) > 0) != test.want || remembered != test.want {
@@ -343,16 +338,16 @@ func TestSlowDiscovery(t *testing.T) {
 	f := newFixture(t)
 	_, server := f.toolServer(t, toolserver.AuthNone)
 	begun := time.Now().Add(-time.Second)
-	must(t, f.discover(t, server, "new"))
+	must.Succeed(t, f.discover(t, server, "new"))
 	for _, late := range []toolserver.Discovery{{At: begun, URL: server.URL}, {At: begun, URL: server.URL, Failure: "遅い"}} {
-		must(t, f.SaveDiscovery(t.Context(), f.a, server.ID, late))
+		must.Succeed(t, f.SaveDiscovery(t.Context(), f.a, server.ID, late))
 	}
 	got, err := f.ToolServer(t.Context(), f.a, server.ID)
-	must(t, err)
+	must.Succeed(t, err)
 	if got.Failure != "" || !got.CheckedAt.After(begun) || len(got.Tools) != 1 || got.Tools[0].Gone {
 		t.Errorf("got %+v", got)
 	}
-	must(t, f.SaveDiscovery(t.Context(), f.a, server.ID, toolserver.Discovery{At: time.Now(), URL: server.URL}))
+	must.Succeed(t, f.SaveDiscovery(t.Context(), f.a, server.ID, toolserver.Discovery{At: time.Now(), URL: server.URL}))
 	if got, err = f.ToolServer(t.Context(), f.a, server.ID); err != nil || len(got.Tools) != 0 {
 		t.Errorf("after a later discovery: %+v, %v", got, err)
 	}

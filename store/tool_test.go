@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestToolRounds: calls of tools are stored by the current run only, are returned by a takeover with the text before them,
@@ -22,8 +23,7 @@ func TestToolRounds(t *testing.T) {
 	dead, alive, source := newID(), newID(), newID()
 	f.renew(t, dead)
 	f.renew(t, alive)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead)))(t)
 	id := begun.Answer.ID
 	call := func(id, result string) chat.ToolCall {
 		c := chat.ToolCall{
@@ -42,13 +42,13 @@ func TestToolRounds(t *testing.T) {
 	}
 	for i, round := range rounds {
 		add := chat.AddedRound{RunID: run, ToolRound: round, Index: i, Sources: []uuid.UUID{source}}
-		must(t, f.AddToolRound(t.Context(), dead, add))
-		must(t, f.AddToolRound(t.Context(), dead, add)) // Its acknowledgement was lost.
+		must.Succeed(t, f.AddToolRound(t.Context(), dead, add))
+		must.Succeed(t, f.AddToolRound(t.Context(), dead, add)) // Its acknowledgement was lost.
 		if err := f.AddToolRound(t.Context(), alive, add); !errors.Is(err, chat.ErrStaleRun) {
 			t.Errorf("the wrong server: %v", err)
 		}
 	}
-	must(t, f.EndToolCall(t.Context(), dead, run, call("a", "結果\x00")))
+	must.Succeed(t, f.EndToolCall(t.Context(), dead, run, call("a", "結果\x00")))
 	if err := f.EndToolCall(t.Context(), alive, run, call("b", "結果")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the wrong server: %v", err)
 	}
@@ -56,8 +56,7 @@ func TestToolRounds(t *testing.T) {
 
 	take := func(server uuid.UUID, number int) chat.KnownText {
 		t.Helper()
-		taken, err := f.TakeOver(t.Context(), server, nil, lease, 10, number)
-		must(t, err)
+		taken := must.Get(f.TakeOver(t.Context(), server, nil, lease, 10, number))(t)
 		i := slices.IndexFunc(taken, func(g chat.StoredGeneration) bool { return g.Answer.ID == id })
 		if i < 0 {
 			t.Fatalf("taken over: %+v", taken)
@@ -73,14 +72,14 @@ func TestToolRounds(t *testing.T) {
 
 	// The next run begins with the rounds and more text.
 	begin := chat.RunBeginning{RunID: chat.RunID{MessageID: id, Run: 2}, Text: "まゆから糸", KeepTools: true}
-	must(t, f.BeginRun(t.Context(), alive, begin))
+	must.Succeed(t, f.BeginRun(t.Context(), alive, begin))
 	f.renew(t, dead)
 	f.silence(t, alive, lease+time.Second)
 	if known = take(dead, 3); known.Run != 2 || known.Text != "まゆから糸" || len(known.Rounds) != 2 {
 		t.Errorf("known: %+v", known)
 	}
 	// The answer is restarted.
-	must(t, f.BeginRun(t.Context(), dead, chat.RunBeginning{RunID: chat.RunID{MessageID: id, Run: 3}}))
+	must.Succeed(t, f.BeginRun(t.Context(), dead, chat.RunBeginning{RunID: chat.RunID{MessageID: id, Run: 3}}))
 	f.renew(t, alive)
 	f.silence(t, dead, lease+time.Second)
 	if known = take(alive, 4); known.Text != "" || known.Rounds != nil {
@@ -88,16 +87,14 @@ func TestToolRounds(t *testing.T) {
 	}
 
 	calls := []chat.ToolCall{call("a", "結果")}
-	must(t, f.AddToolRound(t.Context(), alive, chat.AddedRound{
+	must.Succeed(t, f.AddToolRound(t.Context(), alive, chat.AddedRound{
 		RunID: chat.RunID{MessageID: id, Run: 4}, ToolRound: chat.ToolRound{Calls: calls},
 	}))
-	ended, err := f.EndGeneration(t.Context(), chat.Outcome{
+	ended := must.Get(f.EndGeneration(t.Context(), chat.Outcome{
 		Owner: f.ann, ThreadID: begun.Answer.ThreadID, MessageID: id, Run: 4, ServerID: alive, Content: "終わり",
 		Status: chat.StatusSuccess, FinishReason: chat.FinishStop, ToolCalls: calls, Checkpointed: true,
-	})
-	must(t, err)
-	found, err := f.FindMessage(t.Context(), f.ann, id)
-	must(t, err)
+	}))(t)
+	found := must.Get(f.FindMessage(t.Context(), f.ann, id))(t)
 	if !reflect.DeepEqual(found.ToolCalls, calls) || !reflect.DeepEqual(ended.Message.ToolCalls, calls) {
 		t.Errorf("stored calls %+v and %+v", found.ToolCalls, ended.Message.ToolCalls)
 	}
@@ -126,16 +123,16 @@ func TestCallsWithUnusualTexts(t *testing.T) {
 		`{"a":"\u7d21\ud83d\ude00"}`:                                         `{"a":"紡😀"}`, `{"a":"\u0000"}`: "", `{"a":"\ud800"}`: `{"a":"�"}`,
 		"{\"a\":\"\xff\"}": `{"a":"�"}`, `{"a":1e999999}`: "", `{"a\u0000":1}`: "", "": "",
 	} {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-		must(t, err)
+		begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 		run := chat.RunID{MessageID: begun.Answer.ID, Run: 1}
 		call := chat.ToolCall{
 			ToolCall: llm.ToolCall{ID: "a\x00", Name: "b\x00", Arguments: "{\"a\":\"\\u0000\x00\xff\"}", Extra: json.RawMessage(extra)},
 			Title:    "c\x00", State: chat.ToolRunning,
 		}
-		must(t, f.AddToolRound(t.Context(), server, chat.AddedRound{RunID: run, ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}}}))
-		wait, err := f.EndWait(t.Context(), server, run, true)
-		must(t, err)
+		must.Succeed(t, f.AddToolRound(t.Context(), server, chat.AddedRound{
+			RunID: run, ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}},
+		}))
+		wait := must.Get(f.EndWait(t.Context(), server, run, true))(t)
 		if len(wait.Calls) != 1 {
 			t.Fatalf("%s: stored %+v", extra, wait.Calls)
 		}
@@ -154,12 +151,11 @@ func TestBrokenApprovalsDoNotStopOthers(t *testing.T) {
 	f := newFixture(t)
 	server := newID()
 	f.renew(t, server)
-	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-	must(t, err)
+	begun := must.Get(f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server)))(t)
 	waiting := func(id string, expired time.Duration) chat.ToolCall {
 		return waitingCall(id, "send", time.Now().Add(-expired))
 	}
-	must(t, f.AddToolRound(t.Context(), server, chat.AddedRound{
+	must.Succeed(t, f.AddToolRound(t.Context(), server, chat.AddedRound{
 		RunID: chat.RunID{MessageID: begun.Answer.ID, Run: 1},
 		ToolRound: chat.ToolRound{Calls: []chat.ToolCall{
 			waiting("a", 4*time.Hour), waiting("b", 3*time.Hour), waiting("c", 2*time.Hour), waiting("d", time.Hour),

@@ -11,8 +11,7 @@ import (
 
 func newFeed(t *testing.T) *stream.Feed {
 	t.Helper()
-	feed, err := stream.NewFeed(nil)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(nil))(t)
 	return feed
 }
 

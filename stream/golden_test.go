@@ -69,8 +69,7 @@ func TestGoldenStreams(t *testing.T) {
 		if *update {
 			must.Succeed(t, os.WriteFile(path, got, 0o600))
 		}
-		want, err := os.ReadFile(path)
-		must.Succeed(t, err)
+		want := must.Get(os.ReadFile(path))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: got\n%s", name, got)
 		}

@@ -20,8 +20,7 @@ func exchange(t testing.TB, u stream.Update) stream.Update {
 	if len(entry) > stream.MaxEntry {
 		t.Fatalf("an entry of %d bytes", len(entry))
 	}
-	got, err := stream.ParseUpdate(entry)
-	must.Succeed(t, err)
+	got := must.Get(stream.ParseUpdate(entry))(t)
 	return got
 }
 

@@ -28,8 +28,7 @@ type hostile struct{ Name, Text string }
 
 func hostileDocuments(t *testing.T) (list []hostile) {
 	t.Helper()
-	content, err := os.ReadFile("testdata/hostile.json")
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile("testdata/hostile.json"))(t)
 	if err := json.Unmarshal(content, &list); err != nil || len(list) != 30 {
 		t.Fatalf("%d documents, %v", len(list), err)
 	}
@@ -53,10 +52,9 @@ var partTypes = []string{
 // offline engine, which quotes its sources. Neither fetches any address.
 func TestR83_HostileDocuments(t *testing.T) {
 	t.Parallel()
-	engine, err := llm.NewClient(llm.Config{
+	engine := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	const question = "年次有給休暇は何日ですか"
 	for name, model := range map[string]llm.Model{
 		"a model": llmtest.Say("年次有給休暇は20日です[", "1]。"), "the offline engine": engine,

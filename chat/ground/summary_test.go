@@ -343,10 +343,9 @@ func TestR17_StopEndsASummary(t *testing.T) {
 // TestOfflineSummary: the offline engine summarizes the same way, with citations.
 func TestOfflineSummary(t *testing.T) {
 	t.Parallel()
-	model, err := llm.NewClient(llm.Config{
+	model := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	f := newFixture(t, summaries(&allowance{left: 1000}), model)
 	f.start()
 	var text strings.Builder

@@ -52,11 +52,10 @@ func servePages(t *testing.T, more ...websearchtest.Page) pages {
 
 func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websearch.Service {
 	t.Helper()
-	web, err := websearch.New(websearch.Config{
+	web := must.Get(websearch.New(websearch.Config{
 		Provider:  websearch.ProviderConfig{Kind: websearch.SearXNG, URL: url},
 		Extractor: extracttest.InProcess{}, PageTimeout: 30 * time.Second, AllowAddress: allow,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	t.Cleanup(web.Close)
 	return web
 }
@@ -292,10 +291,9 @@ func TestWebSearchOffline(t *testing.T) {
 
 func engine(t *testing.T) llm.Model {
 	t.Helper()
-	model, err := llm.NewClient(llm.Config{
+	model := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return model
 }
 

@@ -46,8 +46,7 @@ func contents(t *testing.T, dsn string) map[string]string {
 	all := make(map[string]string)
 	read := func(sql string) {
 		t.Helper()
-		rows, err := pool.Query(t.Context(), sql)
-		must.Succeed(t, err)
+		rows := must.Get(pool.Query(t.Context(), sql))(t)
 		var name, text string
 		if _, err := pgx.ForEachRow(rows, []any{&name, &text}, func() error {
 			all[name] += text + "\n"
@@ -64,8 +63,7 @@ func contents(t *testing.T, dsn string) map[string]string {
 	rows, err := pool.Query(t.Context(), `SELECT relname FROM pg_class
 		WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`) // Partitions have the rows of their table.
 	must.Succeed(t, err)
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must.Succeed(t, err)
+	tables := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	for _, table := range tables {
 		all["table "+table] = ""
 		read(`SELECT 'table ` + table + `', x::text FROM ` + table + ` x`)
@@ -113,12 +111,10 @@ func (p *process) send(t *testing.T, path, token, filename string, content []byt
 	part, _ := form.CreateFormFile("file", filename)
 	_, _ = part.Write(content)
 	_ = form.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", p.address+path, &body)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), "POST", p.address+path, &body))(t)
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	var created struct{ ID string }
 	if err := json.NewDecoder(resp.Body).Decode(&created); err != nil || created.ID == "" {
@@ -191,8 +187,7 @@ func newPausingBucket(t *testing.T) *pausingBucket {
 	t.Cleanup(b.resume)
 	b.url = "s3://backups?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
 	b.objects = func() (names []string) {
-		list, err := objects.ListBucket("backups", nil, gofakes3.ListBucketPage{})
-		must.Succeed(t, err)
+		list := must.Get(objects.ListBucket("backups", nil, gofakes3.ListBucketPage{}))(t)
 		for _, object := range list.Contents {
 			names = append(names, object.Key)
 		}

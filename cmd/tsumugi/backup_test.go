@@ -28,8 +28,7 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	t.Parallel()
 	i, target := newInstallation(t), newPausingBucket(t)
 	pool, want, files := storetest.Pool(t, i.dsn), contents(t, i.dsn), tree(t, filepath.Join(i.data, "files"))
-	db, err := store.Open(t.Context(), i.dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), i.dsn))(t)
 	defer db.Close()
 	ended := make(chan error)
 	go func() {
@@ -73,11 +72,9 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 		t.Errorf("%+v", messages.Items)
 	}
 	for path, text := range map[string]string{"/v1/data-source/file/" + i.file: fileText, "/v1/picture/" + i.picture: ""} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", p.address+path, nil)
-		must.Succeed(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), "GET", p.address+path, nil))(t)
 		req.Header.Set("Authorization", "Bearer "+token)
-		resp, err := http.DefaultClient.Do(req)
-		must.Succeed(t, err)
+		resp := must.Get(http.DefaultClient.Do(req))(t)
 		content, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || text != "" && string(content) != text {
@@ -132,8 +129,7 @@ func TestBackupContainsEveryTable(t *testing.T) {
 // manifests returns the manifests in a target, oldest first.
 func manifests(t *testing.T, target string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(target, "snapshots", "*", "manifest.json*"))
-	must.Succeed(t, err)
+	found := must.Get(filepath.Glob(filepath.Join(target, "snapshots", "*", "manifest.json*")))(t)
 	return found
 }
 
@@ -153,8 +149,7 @@ func TestEncryptedBackup(t *testing.T) {
 	files := make(map[string]string)
 	var recipients []string
 	for _, name := range []string{"first", "second", "stranger"} {
-		identity, err := age.GenerateX25519Identity()
-		must.Succeed(t, err)
+		identity := must.Get(age.GenerateX25519Identity())(t)
 		files[name] = filepath.Join(keys, name)
 		must.Succeed(t, os.WriteFile(files[name], []byte("# comment\n"+identity.String()+"\n"), 0o600))
 		recipients = append(recipients, identity.Recipient().String())

@@ -22,8 +22,7 @@ import (
 func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	dsn, stalled := stallable(t)
-	opened, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	opened := must.Get(store.Open(t.Context(), dsn))(t)
 	stalled.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -43,10 +42,8 @@ func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 // stallable returns the URL of a new database behind a proxy, which drops the database's output while stalled is set.
 func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
 	t.Helper()
-	cfg, err := pgx.ParseConfig(storetest.DSN(t))
-	must.Succeed(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	cfg := must.Get(pgx.ParseConfig(storetest.DSN(t)))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	stalled = &atomic.Bool{}
 	go func() {

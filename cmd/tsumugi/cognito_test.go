@@ -40,11 +40,10 @@ func newExternalPool(t *testing.T) *externalPool {
 	e := &externalPool{credentials: pool.NewCredentials(), invited: make(chan mail.Invitation, 10)}
 	server := httptest.NewUnstartedServer(nil)
 	e.url = "http://" + server.Listener.Addr().String()
-	users, err := pool.New(t.Context(), pool.Config{
+	users := must.Get(pool.New(t.Context(), pool.Config{
 		PoolID: elsewhereID, ClientID: elsewhereClient, Issuer: e.url + "/" + elsewhereID, Admin: e.credentials,
 		Mailer: e,
-	}, storetest.New(t))
-	must.Succeed(t, err)
+	}, storetest.New(t)))(t)
 	server.Config.Handler = users.Handler()
 	server.Start()
 	t.Cleanup(func() {
@@ -78,11 +77,10 @@ func (e *externalPool) join(t *testing.T, password string) string {
 	if err != nil || first.ChallengeName != types.ChallengeNameTypeNewPasswordRequired {
 		t.Fatalf("the first sign-in: %+v, %v", first, err)
 	}
-	second, err := e.client.RespondToAuthChallenge(t.Context(), &cognitoidp.RespondToAuthChallengeInput{
+	second := must.Get(e.client.RespondToAuthChallenge(t.Context(), &cognitoidp.RespondToAuthChallengeInput{
 		ClientId: aws.String(elsewhereClient), ChallengeName: first.ChallengeName, Session: first.Session,
 		ChallengeResponses: map[string]string{"USERNAME": invitation.Email, "NEW_PASSWORD": password},
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return *second.AuthenticationResult.IdToken
 }
 
@@ -179,8 +177,7 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 		slog.New(slog.DiscardHandler))
 	must.Succeed(t, err)
 	t.Cleanup(func() { people.users.Stop(context.Background()) })
-	before, err := people.InviteFederated(t.Context(), email, name)
-	must.Succeed(t, err)
+	before := must.Get(people.InviteFederated(t.Context(), email, name))(t)
 	for range 2 { // The second call returns the same account.
 		subject, err := people.Invite(t.Context(), email, name)
 		if err != nil || subject == before {
@@ -196,10 +193,8 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 // header returns a header of the response to a GET request.
 func (p *process) header(t *testing.T, path, name string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)
-	must.Succeed(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil))(t)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	_ = resp.Body.Close()
 	return resp.Header.Get(name)
 }

@@ -35,8 +35,7 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 // defaults.
 func TestConfigurationIsDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/configuration.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("../../docs/configuration.md"))(t)
 	documented := map[string]string{} // Defaults by name; "" for the settings in the table of settings without effect.
 	for line := range strings.Lines(string(page)) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") {
@@ -65,8 +64,7 @@ type setting struct{ name, def string }
 // settings returns the environment variables of `tsumugi serve` and their defaults.
 func settings(t *testing.T) []setting {
 	t.Helper()
-	parser, err := kong.New(&commands{})
-	must.Succeed(t, err)
+	parser := must.Get(kong.New(&commands{}))(t)
 	var all []setting
 	for _, command := range parser.Model.Leaves(false) {
 		if command.Name != "serve" {

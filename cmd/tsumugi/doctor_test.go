@@ -93,8 +93,7 @@ func serveHTTP(t *testing.T, handler http.Handler) string {
 // serveSMTP runs an SMTP server that accepts or refuses passwords, and returns its address.
 func serveSMTP(t *testing.T, reply string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -131,11 +130,9 @@ func serveSMTP(t *testing.T, reply string) string {
 // signOn adds an organization with single sign-on, whose identity provider has a certificate that ends at a time.
 func signOn(t *testing.T, dsn, name string, end time.Time) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	must.Succeed(t, err)
+	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: end}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must.Succeed(t, err)
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	if _, err := storetest.Pool(t, dsn).Exec(t.Context(), `
 		WITH o AS (UPDATE organizations SET auth_type = $3 WHERE name = $1 RETURNING id)
 		INSERT INTO saml_configs
@@ -267,10 +264,9 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			return []string{"NATS_URL=nats://user:" + hidden + "-nats@127.0.0.1:1"}
 		}},
 		"no JetStream": {"nats", doctor.Failure, "JetStream is enabled", func(t *testing.T, _ operating) []string {
-			nats, err := natsserver.NewServer(&natsserver.Options{
+			nats := must.Get(natsserver.NewServer(&natsserver.Options{
 				Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true,
-			})
-			must.Succeed(t, err)
+			}))(t)
 			nats.Start()
 			t.Cleanup(nats.Shutdown)
 			return []string{"NATS_URL=" + nats.ClientURL()}

@@ -101,10 +101,8 @@ func newLeaver(t *testing.T) *leaver {
 // values reads one column.
 func (l *leaver) values(sql string, args ...any) []string {
 	l.t.Helper()
-	rows, err := storetest.Pool(l.t, l.dsn).Query(l.t.Context(), sql, args...)
-	must.Succeed(l.t, err)
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must.Succeed(l.t, err)
+	rows := must.Get(storetest.Pool(l.t, l.dsn).Query(l.t.Context(), sql, args...))(l.t)
+	found := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(l.t)
 	return found
 }
 
@@ -289,10 +287,8 @@ func TestOrganizationIsDeleted(t *testing.T) {
 // get returns the content of a path without authentication.
 func (p *process) get(t *testing.T, path string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)
-	must.Succeed(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil))(t)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

@@ -44,8 +44,7 @@ func TestLinksInMailsSignIn(t *testing.T) {
 	) {
 		t.Helper()
 		body["ClientId"] = clientID
-		encoded, err := json.Marshal(body)
-		must.Succeed(t, err)
+		encoded := must.Get(json.Marshal(body))(t)
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/pool/", bytes.NewReader(encoded))
 		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 		req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)

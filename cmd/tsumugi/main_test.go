@@ -73,12 +73,10 @@ func start(t *testing.T, data string, environ ...string) *process {
 	p.cmd.WaitDelay = time.Minute
 	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1",
 		pdftest.CacheVariable+"="+pdftest.Cache(t)), environ...)
-	log, err := os.CreateTemp(t.TempDir(), "log")
-	must.Succeed(t, err)
+	log := must.Get(os.CreateTemp(t.TempDir(), "log"))(t)
 	defer log.Close()
 	p.log, p.cmd.Stderr = log.Name(), log
-	out, err := p.cmd.StdoutPipe()
-	must.Succeed(t, err)
+	out := must.Get(p.cmd.StdoutPipe())(t)
 	began := time.Now()
 	must.Succeed(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Wait() }) // The test's context is cancelled before cleanups run.
@@ -108,10 +106,8 @@ func (p *process) end(t *testing.T, signal os.Signal) error {
 // json sends a request with a JSON body and decodes the response.
 func (p *process) json(t *testing.T, method, path, token string, body, into any) int {
 	t.Helper()
-	encoded, err := json.Marshal(body)
-	must.Succeed(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), method, p.address+path, bytes.NewReader(encoded))
-	must.Succeed(t, err)
+	encoded := must.Get(json.Marshal(body))(t)
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, p.address+path, bytes.NewReader(encoded)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	if path == "/pool/" {
 		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
@@ -120,11 +116,9 @@ func (p *process) json(t *testing.T, method, path, token string, body, into any)
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	must.Succeed(t, err)
+	answer := must.Get(io.ReadAll(resp.Body))(t)
 	if into != nil && resp.StatusCode < 300 {
 		if err := json.Unmarshal(answer, into); err != nil {
 			t.Fatalf("%s: %v", answer, err)
@@ -242,16 +236,13 @@ func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	_ = first.end(t, syscall.SIGKILL)
 
 	second := start(t, data, environ)
-	req, err := http.NewRequestWithContext(t.Context(), "GET",
-		second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), "GET",
+		second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+second.signIn(t, "user@demo.example"))
 	req.Header.Set("Last-Event-ID", "1-12")
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	stream, err := io.ReadAll(resp.Body)
-	must.Succeed(t, err)
+	stream := must.Get(io.ReadAll(resp.Body))(t)
 	for _, part := range []string{`{"type":"data-reset","data":{"run":`, "二度目の", "回答", "data: [DONE]"} {
 		if !strings.Contains(string(stream), part) {
 			t.Errorf("the stream lacks %s:\n%s", part, stream)

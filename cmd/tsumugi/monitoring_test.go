@@ -18,13 +18,10 @@ import (
 // metrics returns the process's metrics page.
 func (p *process) metrics(t *testing.T) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+"/metrics", nil)
-	must.Succeed(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+"/metrics", nil))(t)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must.Succeed(t, err)
+	text := must.Get(io.ReadAll(resp.Body))(t)
 	return string(text)
 }
 
@@ -35,8 +32,7 @@ func gauge(t *testing.T, page, name string) time.Time {
 	if match == nil {
 		t.Fatalf("%s is missing", name)
 	}
-	value, err := strconv.ParseFloat(match[1], 64)
-	must.Succeed(t, err)
+	value := must.Get(strconv.ParseFloat(match[1], 64))(t)
 	return time.Unix(int64(value), 0)
 }
 
@@ -81,8 +77,7 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	p.json(t, "GET", "/v1/me", "", nil, nil)                      // Calls are counted from the first one on.
 	page = p.metrics(t) + "# TYPE tsumugi_nats_connected gauge\n" // Of servers with NATS.
 	for _, file := range []string{"prometheus/alerts.yaml", "grafana/tsumugi.json"} {
-		text, err := os.ReadFile("../../deploy/" + file)
-		must.Succeed(t, err)
+		text := must.Get(os.ReadFile("../../deploy/" + file))(t)
 		for _, name := range regexp.MustCompile(`\btsumugi_[a-z_]*[a-z]\b`).FindAllString(string(text), -1) {
 			metric := regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")
 			if !strings.Contains(page, "# TYPE "+metric+" ") {

@@ -278,12 +278,10 @@ func TestAnswerInProgressIsContinuedAfterARestore(t *testing.T) {
 	dsn, data := "DATABASE_URL="+emptyDSN(t), t.TempDir()
 	operating{t, []string{dsn, "TSUMUGI_DATA=" + data}}.do("restore", target)
 	restored := start(t, data, dsn, "OPENAI_BASE_URL="+provider.URL())
-	req, err := http.NewRequestWithContext(t.Context(), "GET",
-		restored.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), "GET",
+		restored.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+restored.signIn(t, "user@demo.example"))
-	resp, err := http.DefaultClient.Do(req)
-	must.Succeed(t, err)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	stream, err := io.ReadAll(resp.Body)
 	if err != nil || !strings.Contains(string(stream), "二度目の") || !strings.Contains(string(stream), "data: [DONE]") {

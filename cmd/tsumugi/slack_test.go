@@ -25,8 +25,7 @@ func TestSlackByCommand(t *testing.T) {
 	o.do("org", "create", "--name", "紡", "--domain", "example.co.jp", "--super-admin", "hanako@example.co.jp",
 		"--super-admin-name", "管理 花子")
 	o.refused("not connected", "slack", "show", "--organization", "紡")
-	db, err := store.Open(t.Context(), strings.TrimPrefix(o.environ[0], "DATABASE_URL="))
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), strings.TrimPrefix(o.environ[0], "DATABASE_URL=")))(t)
 	t.Cleanup(db.Close)
 	key := secret.NewKey()
 	var keys secret.Keyring
@@ -36,8 +35,7 @@ func TestSlackByCommand(t *testing.T) {
 	domain, err := newSlackSetup(settings, db.WithSecrets(keys), "http://localhost", true, commandLog(&logOutput{t.Output()}))
 	must.Succeed(t, err)
 	t.Cleanup(domain.adapter.Close)
-	found, err := domain.adapter.Identify(t.Context(), settings.credentials())
-	must.Succeed(t, err)
+	found := must.Get(domain.adapter.Identify(t.Context(), settings.credentials()))(t)
 	must.Succeed(t, db.AdoptInstallation(t.Context(), slack.Name, found))
 	if out := o.do("slack", "list"); !strings.Contains(out, "デモ商事") || !strings.Contains(out, fake.DemoTeam) ||
 		!strings.Contains(out, string(channel.SourceEnvironment)) {

@@ -15,8 +15,7 @@ import (
 func TestR63_HeadersThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "DATABASE_URL="+storetest.DSN(t))
-	conn, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(p.address, "http:"), "/"))
-	must.Succeed(t, err)
+	conn := must.Get(net.Dial("tcp", strings.Trim(strings.TrimPrefix(p.address, "http:"), "/")))(t)
 	defer conn.Close()
 	must.Succeed(t, conn.SetDeadline(time.Now().Add(6*readHeaderTimeout)))
 	if _, err := io.WriteString(conn, "GET /ping HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {

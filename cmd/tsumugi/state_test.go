@@ -29,8 +29,7 @@ func TestSuperAdminsSeeTheStateOfTheirServices(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer provider.Close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	go func() {
 		for {

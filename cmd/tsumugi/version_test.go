@@ -15,8 +15,7 @@ import (
 
 func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("VERSION")
-	must.Succeed(t, err)
+	file := must.Get(os.ReadFile("VERSION"))(t)
 	var text, encoded bytes.Buffer
 	must.Succeed(t, run(t.Context(), []string{"version"}, nil, &text, io.Discard))
 	must.Succeed(t, run(t.Context(), []string{"version", "--json"}, nil, &encoded, io.Discard))
@@ -29,8 +28,7 @@ func TestVersionIsPrinted(t *testing.T) {
 	if got.Version != strings.TrimSpace(string(file)) || got.Commit == "" || !strings.HasPrefix(got.Go, "go1.") {
 		t.Errorf("got %+v", got)
 	}
-	steps, err := os.ReadDir("../../migrations")
-	must.Succeed(t, err)
+	steps := must.Get(os.ReadDir("../../migrations"))(t)
 	newest := ""
 	for _, step := range steps {
 		if number, _, ok := strings.Cut(step.Name(), "_"); ok && strings.HasSuffix(step.Name(), ".sql") {

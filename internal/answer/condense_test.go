@@ -88,10 +88,9 @@ func TestCondense(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
 	var told []string
-	notes, err := condenser(n, 8000, 20_000,
+	notes := must.Get(condenser(n, 8000, 20_000,
 		func(done, total int) { told = append(told, fmt.Sprintf("%d/%d", done, total)) }).
-		Condense(t.Context(), book(0, 900))
-	must.Succeed(t, err)
+		Condense(t.Context(), book(0, 900)))(t)
 	if calls := n.calls.Load(); calls < 45 || calls > 90 || len(told) != int(calls)+1 ||
 		told[0] != fmt.Sprintf("0/%d", calls) || told[calls] != fmt.Sprintf("%d/%d", calls, calls) {
 		t.Errorf("%d calls, told %v", calls, told)
@@ -132,8 +131,7 @@ func TestCondenseInRounds(t *testing.T) {
 	n := &noter{}
 	var last string
 	c := condenser(n, 2000, 1500, func(done, total int) { last = fmt.Sprintf("%d/%d", done, total) })
-	notes, err := c.Condense(t.Context(), append(book(0, 200), book(1, 200)...))
-	must.Succeed(t, err)
+	notes := must.Get(c.Condense(t.Context(), append(book(0, 200), book(1, 200)...)))(t)
 	if size := utf8.RuneCountInString(notes.Text); size > 2200 || size < 500 {
 		t.Errorf("the notes have %d characters", size)
 	}
@@ -149,8 +147,7 @@ func TestCondenseInRounds(t *testing.T) {
 func TestSectionsEndAtHeadings(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
-	_, err := condenser(n, 6000, 1<<20, nil).Condense(t.Context(), append(book(0, 40), book(1, 5)...))
-	must.Succeed(t, err)
+	must.Get(condenser(n, 6000, 1<<20, nil).Condense(t.Context(), append(book(0, 40), book(1, 5)...)))(t)
 	var begins []string
 	for _, asked := range n.asked {
 		begins = append(begins, regexp.MustCompile(`資料\dの事実\d+`).FindString(asked))

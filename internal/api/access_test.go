@@ -67,8 +67,7 @@ func newWorld(t *testing.T) *world {
 	w.super, w.foreign = w.tokens[identity.RoleOrganizationSuperAdmin], "sso:"+w.stranger.Subject
 	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
 	must.Succeed(t, err)
-	metadata, err := idp.Metadata()
-	must.Succeed(t, err)
+	metadata := must.Get(idp.Metadata())(t)
 	for token, organization := range map[string]uuid.UUID{
 		w.super:   w.alice.OrganizationID,
 		w.foreign: w.stranger.OrganizationID,
@@ -354,11 +353,10 @@ func TestHEADIsAnsweredLikeGET(t *testing.T) {
 	for _, path := range paths {
 		var answers []response
 		for _, method := range []string{"GET", "HEAD"} {
-			resp, err := http.DefaultTransport.RoundTrip(f.request(call{
+			resp := must.Get(http.DefaultTransport.RoundTrip(f.request(call{
 				method: method, path: path,
 				token: f.alice.Subject,
-			}))
-			must.Succeed(t, err)
+			})))(t)
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if err != nil {

@@ -23,10 +23,8 @@ var undocumented = []string{"/*", "/docs/api.css"}
 func TestRoutesAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	source, err := os.ReadFile("openapi.yaml")
-	must.Succeed(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(source)
-	must.Succeed(t, err)
+	source := must.Get(os.ReadFile("openapi.yaml"))(t)
+	doc := must.Get(openapi3.NewLoader().LoadFromData(source))(t)
 	documented := make(map[string]bool)
 	for path, item := range doc.Paths.Map() {
 		for method := range item.Operations() {

@@ -91,11 +91,10 @@ func newQuestions(b *testing.B) *questions {
 			return func(*jwt.Token) (any, error) { return &key.PublicKey, nil }
 		},
 	}), log)
-	q.token, err = jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
+	q.token = must.Get(jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
 		"sub": "alice", "iss": "issuer", "aud": "client", "token_use": "id", "exp": time.Now().Add(time.Hour).Unix(),
 		"email": u.Email, "name": u.Name, "cognito:username": uuid.NewString(), "event_id": uuid.NewString(),
-	}).SignedString(key)
-	must.Succeed(b, err)
+	}).SignedString(key))(b)
 	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
 	people.Start(api.NewPresence(streams, live, api.NewTransfers())) // Remembers the people who ask.

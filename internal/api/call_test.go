@@ -69,11 +69,9 @@ func (r response) problem(t testing.TB) api.Problem {
 func (f *fixture) do(c call) response {
 	f.t.Helper()
 	req := f.request(c)
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	must.Succeed(f.t, err)
+	resp := must.Get(http.DefaultTransport.RoundTrip(req))(f.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must.Succeed(f.t, err)
+	body := must.Get(io.ReadAll(resp.Body))(f.t)
 	f.conforms(req, resp, body)
 	return response{resp.StatusCode, resp.Header, body}
 }
@@ -86,12 +84,10 @@ func (f *fixture) request(c call) *http.Request {
 	case string:
 		body = strings.NewReader(b)
 	default:
-		encoded, err := json.Marshal(b)
-		must.Succeed(f.t, err)
+		encoded := must.Get(json.Marshal(b))(f.t)
 		body = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body)
-	must.Succeed(f.t, err)
+	req := must.Get(http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body))(f.t)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -109,8 +105,7 @@ func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) 
 	f.t.Helper()
 	plain := req.Clone(f.t.Context())
 	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
-	routes, err := documented()
-	must.Succeed(f.t, err)
+	routes := must.Get(documented())(f.t)
 	route, params, err := routes.FindRoute(plain)
 	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") ||
 		strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") ||

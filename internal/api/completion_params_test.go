@@ -24,8 +24,7 @@ import (
 // newProviderFixture returns a server with a scripted provider.
 func newProviderFixture(t *testing.T, provider *llmtest.Provider) *fixture {
 	t.Helper()
-	model, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "test", MaxRetries: -1})
-	must.Succeed(t, err)
+	model := must.Get(llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "test", MaxRetries: -1}))(t)
 	t.Cleanup(model.Close)
 	return newFixture(t, model)
 }
@@ -354,8 +353,7 @@ func TestCompletionsInJSON(t *testing.T) {
 		if inJSON {
 			params.ResponseFormat.OfJSONObject = &openai.ResponseFormatJSONObjectParam{}
 		}
-		whole, err := client.Chat.Completions.New(t.Context(), params)
-		must.Succeed(t, err)
+		whole := must.Get(client.Chat.Completions.New(t.Context(), params))(t)
 		stream := client.Chat.Completions.NewStreaming(t.Context(), params)
 		var streamed openai.ChatCompletionAccumulator
 		for stream.Next() {

@@ -119,8 +119,7 @@ func TestOpenAIClientFindsAModel(t *testing.T) {
 			}
 		}
 	}
-	models, err := client.Models.List(t.Context())
-	must.Succeed(t, err)
+	models := must.Get(client.Models.List(t.Context()))(t)
 	for _, listed := range models.Data {
 		if found, err := client.Models.Get(t.Context(), listed.ID); err != nil || found.ID != listed.ID ||
 			found.Created != listed.Created || found.Created == 0 {
@@ -183,8 +182,7 @@ func TestOpenAIRequestsRepeat(t *testing.T) {
 		}, key)
 	}
 	question := openai.UserMessage("糸とは")
-	first, err := ask(question)
-	must.Succeed(t, err)
+	first := must.Get(ask(question))(t)
 	again, err := ask(question)
 	if err != nil || again.ID != first.ID || again.Choices[0].Message.Content != "繭から" {
 		t.Errorf("%+v, %v", again, err)

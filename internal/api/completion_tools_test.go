@@ -27,8 +27,7 @@ func newScriptedFixture(t *testing.T) *fixture {
 	t.Helper()
 	provider := httptest.NewServer(llmtest.NewHandler(0))
 	t.Cleanup(provider.Close)
-	model, err := llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "test", MaxRetries: -1})
-	must.Succeed(t, err)
+	model := must.Get(llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "test", MaxRetries: -1}))(t)
 	t.Cleanup(model.Close)
 	return newFixture(t, model)
 }
@@ -123,8 +122,7 @@ func complete(
 ) *openai.ChatCompletion {
 	t.Helper()
 	if !streams {
-		got, err := client.Chat.Completions.New(t.Context(), params, options...)
-		must.Succeed(t, err)
+		got := must.Get(client.Chat.Completions.New(t.Context(), params, options...))(t)
 		return got
 	}
 	stream := client.Chat.Completions.NewStreaming(t.Context(), params, options...)

@@ -77,8 +77,7 @@ func (f *fixture) allow(token string, request map[string]any) url.Values {
 	if redirect != request["redirect_uri"] {
 		f.t.Fatalf("redirected to %s", answer.RedirectTo)
 	}
-	values, err := url.ParseQuery(query)
-	must.Succeed(f.t, err)
+	values := must.Get(url.ParseQuery(query))(f.t)
 	return values
 }
 

@@ -53,8 +53,7 @@ func FuzzBearer(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		must.Succeed(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))(t)
 		r.Header.Set("Authorization", header)
 		token, err := api.Bearer(r)
 		if (err == nil) != (token != "") || token != strings.TrimSpace(token) {
@@ -69,8 +68,7 @@ func FuzzForm(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
-		must.Succeed(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body)))(t)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		form, code := api.DecodeForm(r)
 		for name, values := range form {

@@ -25,8 +25,7 @@ func (f *fixture) csv(path, token string) [][]string {
 		!strings.HasPrefix(resp.header.Get("Content-Disposition"), "attachment; filename=tsumugi-") {
 		f.t.Errorf("%s: %q %v", path, resp.body, resp.header)
 	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	must.Succeed(f.t, err)
+	rows := must.Get(csv.NewReader(strings.NewReader(text)).ReadAll())(f.t)
 	return rows
 }
 

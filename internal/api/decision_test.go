@@ -137,8 +137,7 @@ func TestProofreadingIsSavedAsADocument(t *testing.T) {
 	check("decided", "?changes=tracked", "text", some.Replace(proofreadText))
 	check("decided", "?changes=applied", "text", some.Replace(proofreadText))
 
-	file, err := redline.New(proofreadText)
-	must.Succeed(t, err)
+	file := must.Get(redline.New(proofreadText))(t)
 	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "案内/文.docx", string(file)))
 	fromNamed := func(id uuid.UUID, name string) {
 		f.exec(`UPDATE messages SET proofread = proofread || jsonb_build_object('file', jsonb_build_object(

@@ -31,8 +31,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 				c.ExtensionOrigins = []string{"chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba", extensionOrigin}
 			}})
 			raw := func(c call) *http.Response {
-				resp, err := http.DefaultTransport.RoundTrip(f.request(c))
-				must.Succeed(t, err)
+				resp := must.Get(http.DefaultTransport.RoundTrip(f.request(c)))(t)
 				_ = resp.Body.Close()
 				return resp
 			}

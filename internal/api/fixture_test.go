@@ -164,8 +164,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 
 	log := slog.New(slog.NewJSONHandler(f.logs, nil))
 	skills := skill.NewService(f.db, skill.Config{})
-	feed, err := stream.NewFeed(nil)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(nil))(t)
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	if with.offers == nil {
 		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Sees: true, Thinking: llm.ThinkingNone}}
@@ -240,8 +239,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	services.Slack = f.slackServices(t, with, log)
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)
 	services.Reviews = chat.NewReviewer(f.db)
-	f.handler, err = api.New(services, cfg, log)
-	must.Succeed(t, err)
+	f.handler = must.Get(api.New(services, cfg, log))(t)
 	server := httptest.NewServer(f.handler)
 	f.url = server.URL
 	t.Cleanup(func() {
@@ -275,8 +273,7 @@ func (n *notified) NotificationsMissed() {
 func (f *fixture) bucket() *bucket.Bucket {
 	f.t.Helper()
 	f.files = f.t.TempDir()
-	files, err := bucket.Open(f.files)
-	must.Succeed(f.t, err)
+	files := must.Get(bucket.Open(f.files))(f.t)
 	f.t.Cleanup(func() { _ = files.Close() })
 	return files
 }
@@ -284,8 +281,7 @@ func (f *fixture) bucket() *bucket.Bucket {
 // keptFiles returns the names of the files that are stored or being written.
 func (f *fixture) keptFiles() []string {
 	f.t.Helper()
-	names, err := filepath.Glob(filepath.Join(f.files, "data-source", "*"))
-	must.Succeed(f.t, err)
+	names := must.Get(filepath.Glob(filepath.Join(f.files, "data-source", "*")))(f.t)
 	return names
 }
 

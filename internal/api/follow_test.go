@@ -39,8 +39,7 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	admit := func(person string, n int) (releases []func()) {
 		t.Helper()
 		for range n {
-			admission, err := f.streams.Admit(person)
-			must.Succeed(t, err)
+			admission := must.Get(f.streams.Admit(person))(t)
 			releases = append(releases, admission.Release)
 		}
 		return releases
@@ -121,8 +120,7 @@ func TestHalfClosedCallsAreAnswered(t *testing.T) {
 func (f *fixture) half(c call) *events {
 	f.t.Helper()
 	r := f.request(c)
-	conn, err := net.Dial("tcp", r.URL.Host)
-	must.Succeed(f.t, err)
+	conn := must.Get(net.Dial("tcp", r.URL.Host))(f.t)
 	f.t.Cleanup(func() { _ = conn.Close() })
 	must.Succeed(f.t, r.Write(conn))
 	must.Succeed(f.t, conn.(*net.TCPConn).CloseWrite())

@@ -124,12 +124,11 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 func poolServer(t *testing.T, limits ratelimit.Limits, pool http.HandlerFunc) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
 		Limiter: ratelimit.New(limits, nil),
-	}, api.Config{}, log)
-	must.Succeed(t, err)
+	}, api.Config{}, log))(t)
 	return handler
 }
 

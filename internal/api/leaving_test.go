@@ -29,12 +29,10 @@ func (f *fixture) ownData(token string) map[string]string {
 	if resp.status != http.StatusOK || resp.header.Get("Content-Disposition") != "attachment; filename=tsumugi-data.zip" {
 		f.t.Fatalf("got %d %v", resp.status, resp.header)
 	}
-	archive, err := zip.NewReader(bytes.NewReader(resp.body), int64(len(resp.body)))
-	must.Succeed(f.t, err)
+	archive := must.Get(zip.NewReader(bytes.NewReader(resp.body), int64(len(resp.body))))(f.t)
 	entries := make(map[string]string)
 	for _, file := range archive.File {
-		r, err := file.Open()
-		must.Succeed(f.t, err)
+		r := must.Get(file.Open())(f.t)
 		content, err := io.ReadAll(r)
 		if err != nil || entries[file.Name] != "" {
 			f.t.Fatalf("%s: %v", file.Name, err)

@@ -25,7 +25,7 @@ import (
 func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Limiter: ratelimit.New(ratelimit.Limits{
@@ -38,8 +38,7 @@ func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 				w.WriteHeader(http.StatusBadRequest)
 			}
 		}),
-	}, cfg, log)
-	must.Succeed(t, err)
+	}, cfg, log))(t)
 	return handler
 }
 

@@ -33,12 +33,11 @@ func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.U
 func stalledServer(t *testing.T) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Ready:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-	}, api.Config{}, log)
-	must.Succeed(t, err)
+	}, api.Config{}, log))(t)
 	return handler
 }
 
@@ -93,9 +92,8 @@ func TestR63_SlowBodiesTimeOut(t *testing.T) {
 			if token != "" {
 				path = "/v1/thread"
 			}
-			_, err := io.WriteString(client, "POST "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+
-				"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-			must.Succeed(t, err)
+			must.Get(io.WriteString(client, "POST "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+
+				"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"))(t)
 			began := time.Now()
 			answer, err := http.ReadResponse(bufio.NewReader(client), nil)
 			if err != nil || answer.StatusCode < 400 || time.Since(began) > time.Minute {

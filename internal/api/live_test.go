@@ -58,16 +58,14 @@ type liveServer struct {
 func newLiveServer(t *testing.T, cfg api.LiveConfig, limits ratelimit.Limits) *liveServer {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	feed, err := stream.NewFeed(nil)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(nil))(t)
 	people := identity.NewService(members{}, verifier{}, log)
 	limiter := ratelimit.New(limits, nil)
 	live := api.NewLive(feed, people, limiter, log, cfg)
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: people, Live: live, Limiter: limiter,
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-	}, api.Config{}, log)
-	must.Succeed(t, err)
+	}, api.Config{}, log))(t)
 	listener := pipeListener{make(chan net.Conn)}
 	served := make(chan struct{})
 	server := &http.Server{Handler: handler}
@@ -121,8 +119,7 @@ func (c *socketClient) send(frame string) {
 
 func (c *socketClient) auth(token string) {
 	c.t.Helper()
-	frame, err := json.Marshal(api.LiveAuth{Type: "auth", Token: token})
-	must.Succeed(c.t, err)
+	frame := must.Get(json.Marshal(api.LiveAuth{Type: "auth", Token: token}))(c.t)
 	c.send(string(frame))
 }
 
@@ -188,8 +185,7 @@ func (c *socketClient) closed() websocket.CloseError {
 
 func liveSchema(t *testing.T) *openapi3.Schema {
 	t.Helper()
-	doc, err := document()
-	must.Succeed(t, err)
+	doc := must.Get(document())(t)
 	return doc.Components.Schemas["LiveEvent"].Value
 }
 

@@ -30,10 +30,8 @@ func malformedFixture(t *testing.T) *fixture {
 // eachOperation calls do for each route of openapi.yaml, with a path of unknown ids.
 func eachOperation(t *testing.T, do func(route, path string, operation *openapi3.Operation)) {
 	t.Helper()
-	source, err := os.ReadFile("openapi.yaml")
-	must.Succeed(t, err)
-	doc, err := openapi3.NewLoader().LoadFromData(source)
-	must.Succeed(t, err)
+	source := must.Get(os.ReadFile("openapi.yaml"))(t)
+	doc := must.Get(openapi3.NewLoader().LoadFromData(source))(t)
 	for _, path := range doc.Paths.InMatchingOrder() {
 		for method, operation := range doc.Paths.Value(path).Operations() {
 			do(method+" "+path, parameter.ReplaceAllString(path, newID()), operation)

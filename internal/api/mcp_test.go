@@ -46,10 +46,9 @@ func (f *fixture) mcpClient(revision, token string, progress chan<- string) *sdk
 			}
 		},
 	})
-	session, err := client.Connect(f.t.Context(), &sdk.StreamableClientTransport{
+	session := must.Get(client.Connect(f.t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: f.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,
-	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
-	must.Succeed(f.t, err)
+	}, &sdk.ClientSessionOptions{ProtocolVersion: revision}))(f.t)
 	f.t.Cleanup(func() { _ = session.Close() })
 	if got := session.InitializeResult().ProtocolVersion; got != revision {
 		f.t.Fatalf("negotiated %s", got)
@@ -377,8 +376,7 @@ func TestMCPClientReadsResources(t *testing.T) {
 		var whole string
 		parts := 0
 		for uri := uris["規程.txt"]; uri != ""; parts++ {
-			text, err := read(uri)
-			must.Succeed(t, err)
+			text := must.Get(read(uri))(t)
 			if len(text) > 66<<10 {
 				t.Errorf("%s: %d bytes", uri, len(text))
 			}
@@ -418,11 +416,10 @@ func TestMCPPanicsAreErrors(t *testing.T) {
 	t.Parallel()
 	logs := new(journal)
 	log := slog.New(slog.NewJSONHandler(logs, nil))
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: sse.NewServer(sse.Config{}),
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-	}, api.Config{}, log)
-	must.Succeed(t, err)
+	}, api.Config{}, log))(t)
 	for i, message := range []string{
 		`"tools/call","params":{"name":"list_skills"}`,
 		`"tools/call","params":{"name":"ask_skill","arguments":{"skill":"x","question":"糸とは"}}`,

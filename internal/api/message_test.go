@@ -36,8 +36,7 @@ type events struct {
 // open makes a call that returns an event stream.
 func (f *fixture) open(c call) *events {
 	f.t.Helper()
-	resp, err := http.DefaultTransport.RoundTrip(f.request(c))
-	must.Succeed(f.t, err)
+	resp := must.Get(http.DefaultTransport.RoundTrip(f.request(c)))(f.t)
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
 		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.StatusCode, body)
@@ -84,8 +83,7 @@ func (e *events) next(t testing.TB) string {
 // knownChunk fails the test if openapi.yaml does not define a chunk.
 func knownChunk(t testing.TB, data string) {
 	t.Helper()
-	doc, err := document()
-	must.Succeed(t, err)
+	doc := must.Get(document())(t)
 	var value any
 	must.Succeed(t, json.Unmarshal([]byte(data), &value))
 	if err := doc.Components.Schemas["StreamChunk"].Value.VisitJSON(value); err != nil {
@@ -102,8 +100,7 @@ func TestChunksAreThoseOfTheContract(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		must.Succeed(t, err)
+		raw := must.Get(os.ReadFile(file))(t)
 		for line := range strings.Lines(string(raw)) {
 			if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]\n" {
 				knownChunk(t, data)
@@ -375,13 +372,12 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	}
 	begin := func() chat.StoredGeneration {
 		thread := f.thread(f.alice.Subject).ID
-		begun, err := f.db.BeginGeneration(t.Context(), chat.NewGeneration{
+		begun := must.Get(f.db.BeginGeneration(t.Context(), chat.NewGeneration{
 			Owner: owner, RequestID: uuid.New(), ServerID: other, Exchange: chat.Exchange{
 				Question: chat.Message{ID: uuid.New(), ThreadID: thread, Content: "質問"},
 				Answer:   chat.Message{ID: uuid.New(), ThreadID: thread, Status: chat.StatusRunning, Run: 1},
 			},
-		})
-		must.Succeed(t, err)
+		}))(t)
 		return begun
 	}
 	watch := func(b chat.StoredGeneration) *events {

@@ -34,10 +34,8 @@ func (f *fixture) clientConfig() *oauth2.Config {
 // clientMe requests the connected person with the client's transport.
 func (f *fixture) clientMe(client *http.Client) {
 	f.t.Helper()
-	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/v1/me", nil)
-	must.Succeed(f.t, err)
-	resp, err := client.Do(req)
-	must.Succeed(f.t, err)
+	req := must.Get(http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/v1/me", nil))(f.t)
+	resp := must.Get(client.Do(req))(f.t)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		f.t.Errorf("got %d", resp.StatusCode)
@@ -49,9 +47,8 @@ func TestAnIndependentClientConnects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	cfg, verifier := f.clientConfig(), oauth2.GenerateVerifier()
-	page, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		cfg.AuthCodeURL("xyz", oauth2.S256ChallengeOption(verifier)), nil)
-	must.Succeed(t, err)
+	page := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet,
+		cfg.AuthCodeURL("xyz", oauth2.S256ChallengeOption(verifier)), nil))(t)
 	request := map[string]any{"allow": true}
 	for name, values := range page.URL.Query() {
 		request[name] = values[0]
@@ -60,8 +57,7 @@ func TestAnIndependentClientConnects(t *testing.T) {
 	if answer.Get("state") != "xyz" {
 		t.Errorf("answered %v", answer)
 	}
-	token, err := cfg.Exchange(t.Context(), answer.Get("code"), oauth2.VerifierOption(verifier))
-	must.Succeed(t, err)
+	token := must.Get(cfg.Exchange(t.Context(), answer.Get("code"), oauth2.VerifierOption(verifier)))(t)
 	f.clientMe(cfg.Client(t.Context(), token))
 	old := *token
 	token.AccessToken, token.ExpiresIn, token.Expiry = "", 0, token.Expiry.AddDate(0, 0, -1)
@@ -81,8 +77,7 @@ func TestAnIndependentClientConnectsADevice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	cfg := f.clientConfig()
-	code, err := cfg.DeviceAuth(t.Context())
-	must.Succeed(t, err)
+	code := must.Get(cfg.DeviceAuth(t.Context()))(t)
 	if resp := f.do(call{
 		method: "PUT", path: "/v1/oauth2/device", token: f.alice.Subject,
 		body: map[string]any{"user_code": code.UserCode, "allow": true},
@@ -90,7 +85,6 @@ func TestAnIndependentClientConnectsADevice(t *testing.T) {
 		t.Fatalf("%d %s", resp.status, resp.body)
 	}
 	code.Interval = 1 // The person has already answered.
-	token, err := cfg.DeviceAccessToken(context.WithoutCancel(t.Context()), code)
-	must.Succeed(t, err)
+	token := must.Get(cfg.DeviceAccessToken(context.WithoutCancel(t.Context()), code))(t)
 	f.clientMe(cfg.Client(t.Context(), token))
 }

@@ -28,8 +28,7 @@ func zitadel(t *testing.T, redirectURL, email string) string {
 	}
 	//nolint:gosec // The program was just built.
 	cmd := exec.CommandContext(t.Context(), program, "127.0.0.1:0", redirectURL, email)
-	out, err := cmd.StdoutPipe()
-	must.Succeed(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -46,16 +45,14 @@ func zitadel(t *testing.T, redirectURL, email string) string {
 // signInAtZitadel opens a sign-in request at the provider, submits its form, and returns the query of its redirect.
 func signInAtZitadel(t *testing.T, address, email string) url.Values {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	must.Succeed(t, err)
+	jar := must.Get(cookiejar.New(nil))(t)
 	client := &http.Client{Jar: jar, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
 		if strings.HasPrefix(req.URL.String(), issuer) {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
-	form, err := client.Get(address)
-	must.Succeed(t, err)
+	form := must.Get(client.Get(address))(t)
 	_ = form.Body.Close()
 	resp, err := client.PostForm(form.Request.URL.Scheme+"://"+form.Request.URL.Host+"/login/username", url.Values{
 		"id": form.Request.URL.Query()["authRequestID"], "username": {email}, "password": {"password"},

@@ -99,12 +99,11 @@ func TestSignInsAreShownToAdministratorsAndTheirOwners(t *testing.T) {
 func TestTheAccessLogNamesOperations(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, slog.New(slog.DiscardHandler)),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Pool:     http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
-	}, api.Config{}, slog.New(slog.NewTextHandler(&log, nil)))
-	must.Succeed(t, err)
+	}, api.Config{}, slog.New(slog.NewTextHandler(&log, nil))))(t)
 	for operation, want := range map[string]string{
 		"AWSCognitoIdentityProviderService.InitiateAuth":               "operation=pool.InitiateAuth",
 		"AWSCognitoIdentityProviderService.a b":                        "route=/pool",

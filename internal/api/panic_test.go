@@ -30,11 +30,10 @@ func TestR16_PanicReleasesTheAdmission(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	streams := sse.NewServer(sse.Config{MaxStreams: 1})
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: streams,
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-	}, api.Config{}, log)
-	must.Succeed(t, err)
+	}, api.Config{}, log))(t)
 	ask := `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"糸とは"}`
 	for range 2 {
 		for _, r := range []*http.Request{
@@ -61,11 +60,10 @@ func TestR16_PanicReleasesTheAdmission(t *testing.T) {
 func TestUnknownMethodsAreOneInMetrics(t *testing.T) {
 	t.Parallel()
 	var methods []string
-	handler, err := api.New(api.Services{
+	handler := must.Get(api.New(api.Services{
 		App:     fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Measure: func(method, _ string, _ int, _ time.Duration) { methods = append(methods, method) },
-	}, api.Config{}, slog.New(slog.DiscardHandler))
-	must.Succeed(t, err)
+	}, api.Config{}, slog.New(slog.DiscardHandler)))(t)
 	for _, method := range []string{"GET", "MADEUP1", "MADEUP2"} {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "/v1/live", nil))
 	}

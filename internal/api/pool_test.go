@@ -51,13 +51,11 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 		credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"},
 	}
 	storetest.AddPoolKey(t, db)
-	var err error
-	u.Pool, err = pool.New(t.Context(), pool.Config{
+	u.Pool = must.Get(pool.New(t.Context(), pool.Config{
 		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials,
 		Mailer: u,
 		Hash:   pool.HashConfig{MemoryKiB: 64, Passes: 1},
-	}, db)
-	must.Succeed(t, err)
+	}, db))(t)
 	t.Cleanup(func() { u.Stop(context.Background()) })
 	return u
 }
@@ -123,8 +121,7 @@ func (u *userPool) singleSignOn(t *testing.T, db *store.DB, transport http.Round
 	*oidc.Service,
 ) {
 	t.Helper()
-	key, err := spKey()
-	must.Succeed(t, err)
+	key := must.Get(spKey())(t)
 	must.Succeed(t, db.AddFirstSAMLKey(t.Context(), key))
 	shared := singlesignon.New(singlesignon.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
 	providers := singlesignon.NewClient(singlesignon.ClientConfig{
@@ -143,11 +140,10 @@ type session struct {
 // account gives a member an account with a password.
 func (f *fixture) account(u *identity.NewUser) {
 	f.t.Helper()
-	sub, err := f.users.CreateUser(f.t.Context(), pool.NewUser{
+	sub := must.Get(f.users.CreateUser(f.t.Context(), pool.NewUser{
 		Email: u.Email, Name: u.Name,
 		PermanentPassword: poolPassword,
-	})
-	must.Succeed(f.t, err)
+	}))(f.t)
 	u.Subject = sub.String()
 	f.exec("UPDATE users SET subject = $2 WHERE id = $1", u.ID, u.Subject)
 }
@@ -155,21 +151,17 @@ func (f *fixture) account(u *identity.NewUser) {
 // callPool makes a call of the user pool's protocol, as a browser does.
 func (f *fixture) callPool(operation string, body map[string]any, header ...string) response {
 	f.t.Helper()
-	encoded, err := json.Marshal(body)
-	must.Succeed(f.t, err)
-	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/",
-		strings.NewReader(string(encoded)))
-	must.Succeed(f.t, err)
+	encoded := must.Get(json.Marshal(body))(f.t)
+	req := must.Get(http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/",
+		strings.NewReader(string(encoded))))(f.t)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	must.Succeed(f.t, err)
+	resp := must.Get(http.DefaultTransport.RoundTrip(req))(f.t)
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	must.Succeed(f.t, err)
+	answer := must.Get(io.ReadAll(resp.Body))(f.t)
 	return response{resp.StatusCode, resp.Header, answer}
 }
 

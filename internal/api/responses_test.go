@@ -24,8 +24,7 @@ func respond(
 ) *responses.Response {
 	t.Helper()
 	if !streams {
-		got, err := client.Responses.New(t.Context(), params)
-		must.Succeed(t, err)
+		got := must.Get(client.Responses.New(t.Context(), params))(t)
 		return got
 	}
 	stream := client.Responses.NewStreaming(t.Context(), params)

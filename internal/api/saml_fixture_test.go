@@ -53,8 +53,7 @@ func newSSOWith(t *testing.T, model llm.Model) *sso {
 // configure configures the provider with the calls of the screens, and enables single sign-on.
 func (f *sso) configure() {
 	f.t.Helper()
-	metadata, err := f.idp.Metadata()
-	must.Succeed(f.t, err)
+	metadata := must.Get(f.idp.Metadata())(f.t)
 	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
 		method: "PUT", path: "/v1/saml-config",
 		token: f.admin.Subject, body: map[string]any{
@@ -137,8 +136,7 @@ func (f *sso) atProvider(method, address string, fields url.Values) form {
 	if err != nil || page.Code != http.StatusOK {
 		f.t.Fatalf("the identity provider answers %d %s", page.Code, body)
 	}
-	action, err := url.Parse(html.UnescapeString(formAction.FindStringSubmatch(string(body))[1]))
-	must.Succeed(f.t, err)
+	action := must.Get(url.Parse(html.UnescapeString(formAction.FindStringSubmatch(string(body))[1])))(f.t)
 	found := form{path: action.Path, fields: url.Values{}}
 	for _, field := range formField.FindAllStringSubmatch(string(body), -1) {
 		found.fields.Set(field[1], html.UnescapeString(field[2]))

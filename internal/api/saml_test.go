@@ -248,8 +248,7 @@ func TestR54_R63_InvalidBodiesOfTheConsumer(t *testing.T) {
 		"large": strings.Repeat(" ", 257<<10), "DOCTYPE": `<!DOCTYPE x><x/>`, "nested": strings.Repeat("<a>", 1000),
 		"no XML": "x",
 	} {
-		begun, err := url.Parse(b.authorize("").header.Get("Location"))
-		must.Succeed(t, err)
+		begun := must.Get(url.Parse(b.authorize("").header.Get("Location")))(t)
 		form := url.Values{
 			"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(text))},
 			"RelayState":   {begun.Query().Get("RelayState")},

@@ -47,8 +47,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	if with.slack.intake == nil {
 		with.slack.intake = &taken{}
 	}
-	adapter, err := slack.New(slack.Config{APIURL: with.slack.apiURL}, log)
-	must.Succeed(t, err)
+	adapter := must.Get(slack.New(slack.Config{APIURL: with.slack.apiURL}, log))(t)
 	t.Cleanup(adapter.Close)
 	db := f.db.WithSecrets(keys)
 	setup := workspace.NewSetup(workspace.SetupConfig{

@@ -25,16 +25,14 @@ func openEmpty(t *testing.T) (*store.DB, string) {
 	if _, err := storetest.Pool(t, dsn).Exec(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public`); err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	return db, dsn
 }
 
 func openFolder(t testing.TB, dir string) *bucket.Bucket {
 	t.Helper()
-	b, err := bucket.Open(dir)
-	must.Succeed(t, err)
+	b := must.Get(bucket.Open(dir))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
@@ -79,8 +77,7 @@ func writeOlder(t *testing.T, target string, schema int) {
 		return nil
 	})
 	must.Succeed(t, err)
-	text, err := json.Marshal(m)
-	must.Succeed(t, err)
+	text := must.Get(json.Marshal(m))(t)
 	write(t, target, "manifest.json", text)
 }
 
@@ -91,8 +88,7 @@ func TestOlderSchemaIsRestoredAndMigrated(t *testing.T) {
 	t.Parallel()
 	target := t.TempDir()
 	writeOlder(t, target, 4)
-	source, err := backup.Open(t.Context(), openFolder(t, target), "", nil)
-	must.Succeed(t, err)
+	source := must.Get(backup.Open(t.Context(), openFolder(t, target), "", nil))(t)
 	db, dsn := openEmpty(t)
 	must.Succeed(t, source.Restore(t.Context(), db, openFolder(t, t.TempDir()), ignore))
 	if version, err := db.SchemaVersion(t.Context()); err != nil || version != 4 {

@@ -144,17 +144,15 @@ func TestHoldAllowsTwoServers(t *testing.T) {
 // TestR83_EngineIgnoresMessagesOfOthers uses the offline engine, which finds its task in the prompt.
 func TestR83_EngineIgnoresMessagesOfOthers(t *testing.T) {
 	t.Parallel()
-	engine, err := llm.NewClient(llm.Config{
+	engine := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	ask := func(prompt string) string {
 		t.Helper()
 		var b strings.Builder
-		_, err := engine.Stream(t.Context(), llm.Request{Messages: []llm.Message{
+		must.Get(engine.Stream(t.Context(), llm.Request{Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: "あなたは、アシスタントである。\n"}, {Role: llm.RoleUser, Content: prompt},
-		}}, func(text string) { b.WriteString(text) })
-		must.Succeed(t, err)
+		}}, func(text string) { b.WriteString(text) }))(t)
 		return b.String()
 	}
 	const question = "次の文章を要約してください。\n会議は金曜の10時に始まる。資料は木曜までに配る。議長は佐藤が務める。終了は正午の予定である。" +

@@ -68,22 +68,18 @@ func newPackage(t *testing.T, store crx.Store, worker string) packed {
 	t.Helper()
 	p, err := crx.New(t.Context(), store, files(worker), "https://tsumugi.example/")
 	must.Succeed(t, err)
-	files, err := p.Files()
-	must.Succeed(t, err)
+	files := must.Get(p.Files())(t)
 	return packed{p, files}
 }
 
 // open returns the files in an archive.
 func open(t *testing.T, archive []byte) map[string]string {
 	t.Helper()
-	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	must.Succeed(t, err)
+	r := must.Get(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
 	contents := make(map[string]string)
 	for _, f := range r.File {
-		in, err := f.Open()
-		must.Succeed(t, err)
-		data, err := io.ReadAll(in)
-		must.Succeed(t, err)
+		in := must.Get(f.Open())(t)
+		data := must.Get(io.ReadAll(in))(t)
 		contents[f.Name] = string(data)
 	}
 	return contents
@@ -171,8 +167,7 @@ func TestCRXIsSigned(t *testing.T) {
 	if idOf(proof[1]) != p.ID {
 		t.Errorf("the key is that of %s", idOf(proof[1]))
 	}
-	public, err := x509.ParsePKIXPublicKey(proof[1])
-	must.Succeed(t, err)
+	public := must.Get(x509.ParsePKIXPublicKey(proof[1]))(t)
 	hash := sha256.New()
 	hash.Write([]byte("CRX3 SignedData\x00"))
 	hash.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(signed)))) //nolint:gosec // Small.

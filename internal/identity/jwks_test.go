@@ -66,11 +66,10 @@ func (p *provider) count() int {
 // jwks returns the signer's own key under the given id.
 func (s *signer) jwks(t *testing.T, id string) string {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"keys": []any{map[string]string{
+	body := must.Get(json.Marshal(map[string]any{"keys": []any{map[string]string{
 		"kty": "RSA", "alg": "RS256", "use": "sig", "kid": id, "e": "AQAB",
 		"n": base64.RawURLEncoding.EncodeToString((*big.Int).Bytes(s.own.N)),
-	}}})
-	must.Succeed(t, err)
+	}}}))(t)
 	return string(body)
 }
 

@@ -33,10 +33,8 @@ type signer struct {
 
 func newSigner(t *testing.T) *signer {
 	t.Helper()
-	own, err := rsa.GenerateKey(rand.Reader, 2048)
-	must.Succeed(t, err)
-	other, err := rsa.GenerateKey(rand.Reader, 2048)
-	must.Succeed(t, err)
+	own := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
+	other := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
 }
 
@@ -70,8 +68,7 @@ func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any,
 	if change != nil {
 		change(token.Header, token.Claims.(jwt.MapClaims))
 	}
-	signed, err := token.SignedString(key)
-	must.Succeed(t, err)
+	signed := must.Get(token.SignedString(key))(t)
 	return signed
 }
 

@@ -47,8 +47,7 @@ func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 	if cfg.Backoff == 0 {
 		cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
 	}
-	client, err := llm.NewClient(cfg)
-	must.Succeed(t, err)
+	client := must.Get(llm.NewClient(cfg))(t)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -58,12 +57,11 @@ func newRouter(t testing.TB, log *slog.Logger, cfg llm.Config) *llm.Router {
 	t.Helper()
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
-	router, err := llm.NewRouter(llm.Catalog{Default: "primary", Providers: []llm.Provider{{
+	router := must.Get(llm.NewRouter(llm.Catalog{Default: "primary", Providers: []llm.Provider{{
 		Config: cfg, Routes: []llm.Route{
 			{Offer: llm.Offer{ID: "primary"}, Fallback: "second"}, {Offer: llm.Offer{ID: "second"}},
 		},
-	}}}, log)
-	must.Succeed(t, err)
+	}}}, log))(t)
 	t.Cleanup(router.Close)
 	return router
 }

@@ -51,11 +51,10 @@ func count(w http.ResponseWriter, texts []string) {
 
 func newEmbedder(t *testing.T, url, model string) *llm.Embedder {
 	t.Helper()
-	e, err := llm.NewEmbedder(llm.Config{
+	e := must.Get(llm.NewEmbedder(llm.Config{
 		BaseURL: url, Model: model, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
 		FirstTokenTimeout: time.Minute,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return e
 }
 

@@ -18,15 +18,13 @@ func TestPicturesAreSentWithTheirQuestion(t *testing.T) {
 	var shot bytes.Buffer
 	must.Succeed(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 40, 30))))
 	provider := llmtest.NewProvider(t).Add(llmtest.Text("猫"), llmtest.Finish("stop"), llmtest.Done())
-	client, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: llmtest.ModelName})
-	must.Succeed(t, err)
-	result, err := client.Stream(t.Context(), llm.Request{Messages: []llm.Message{
+	client := must.Get(llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: llmtest.ModelName}))(t)
+	result := must.Get(client.Stream(t.Context(), llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Content: "秘書です。"},
 		{Role: llm.RoleUser, Content: "これは何ですか", Pictures: []llm.Picture{
 			{ID: "ours", MediaType: "image/png", Width: 40, Height: 30, Data: shot.Bytes()},
 		}},
-	}}, func(string) {})
-	must.Succeed(t, err)
+	}}, func(string) {}))(t)
 	received := provider.Wait(1)
 	got := received.Messages[1]
 	if got.Content != "これは何ですか" || len(got.Pictures) != 1 || got.Pictures[0].Width != 40 ||

@@ -34,9 +34,8 @@ func newRouterOf(t testing.TB, providers ...llm.Provider) *llm.Router {
 	for i := range providers {
 		providers[i].Config.Backoff, providers[i].Config.MaxBackoff = time.Millisecond, 2*time.Millisecond
 	}
-	router, err := llm.NewRouter(llm.Catalog{Default: providers[0].Routes[0].ID, Providers: providers},
-		slog.New(slog.DiscardHandler))
-	must.Succeed(t, err)
+	router := must.Get(llm.NewRouter(llm.Catalog{Default: providers[0].Routes[0].ID, Providers: providers},
+		slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(router.Close)
 	return router
 }
@@ -261,18 +260,16 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 		release := make(chan struct{})
 		var now, most atomic.Int32
 		server := func() (*llm.Router, func()) {
-			feed, err := stream.NewFeed(network.Node())
-			must.Succeed(t, err)
+			feed := must.Get(stream.NewFeed(network.Node()))(t)
 			counts := tally.New(feed, slog.New(slog.DiscardHandler))
-			router, err := llm.NewRouter(llm.Catalog{Default: "a", Servers: counts, Providers: []llm.Provider{{
+			router := must.Get(llm.NewRouter(llm.Catalog{Default: "a", Servers: counts, Providers: []llm.Provider{{
 				MaxConcurrent: 3, TokensPerMinute: 6000, Routes: []llm.Route{route("a", "", "")},
 				Config: inMemory(func(context.Context) {
 					most.Store(max(most.Load(), now.Add(1)))
 					<-release
 					now.Add(-1)
 				}),
-			}}}, slog.New(slog.DiscardHandler))
-			must.Succeed(t, err)
+			}}}, slog.New(slog.DiscardHandler)))(t)
 			counts.Start()
 			return router, func() {
 				counts.Stop()

@@ -87,8 +87,7 @@ var servers = map[string]said{
 // recorded returns the response stored in a file.
 func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", "servers", name))
-	must.Succeed(t, err)
+	body = must.Get(os.ReadFile(filepath.Join("testdata", "servers", name)))(t)
 	if strings.HasSuffix(name, ".json") {
 		return "application/json", body
 	}
@@ -114,8 +113,7 @@ func askAll(t testing.TB, model llm.Model) (said, error) {
 
 func TestRecordedServers(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/servers/*.*")
-	must.Succeed(t, err)
+	files := must.Get(filepath.Glob("testdata/servers/*.*"))(t)
 	for _, file := range files {
 		if name := filepath.Base(file); name != "README.md" && servers[name] == (said{}) {
 			t.Errorf("%s is not in the table", name)

@@ -37,8 +37,7 @@ const (
 // toolFiles returns the files with calls of tools, relative to testdata/servers.
 func toolFiles(t testing.TB) (paths []string) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/tools/*")
-	must.Succeed(t, err)
+	files := must.Get(filepath.Glob("testdata/tools/*"))(t)
 	for _, file := range files {
 		paths = append(paths, "../tools/"+filepath.Base(file))
 	}

@@ -19,8 +19,7 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data", "mail")
 	var console bytes.Buffer
-	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
-	must.Succeed(t, err)
+	m := must.Get(New(Config{Folder: dir, Console: &console, PublicURL: public}))(t)
 	must.Succeed(t, m.Send(t.Context(), invited))
 	must.Succeed(t, m.Send(t.Context(), ResetCode{
 		Email: invited.Email, Code: "987654",
@@ -76,8 +75,7 @@ func TestExpiredMailsAreRemoved(t *testing.T) {
 	for _, file := range append([]string{gone}, others...) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), nil, 0o600))
 	}
-	m, err := New(Config{Folder: dir, Console: io.Discard, PublicURL: public})
-	must.Succeed(t, err)
+	m := must.Get(New(Config{Folder: dir, Console: io.Discard, PublicURL: public}))(t)
 	must.Succeed(t, m.Send(t.Context(), invited))
 	for _, file := range others {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {

@@ -26,8 +26,7 @@ func TestNothingAddsHeaders(t *testing.T) {
 	} {
 		check(t, invited.Email, evil, "code\r\n.\r\nMAIL FROM:<eve@evil.example>")
 	}
-	m, err := New(Config{Folder: t.TempDir(), Console: io.Discard, PublicURL: public})
-	must.Succeed(t, err)
+	m := must.Get(New(Config{Folder: t.TempDir(), Console: io.Discard, PublicURL: public}))(t)
 	for _, email := range []string{
 		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d",
 		"a(comment)@b", "a@b\x00",
@@ -49,8 +48,7 @@ func check(t testing.TB, email, name, code string) {
 	t.Helper()
 	dir := t.TempDir()
 	var console bytes.Buffer
-	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
-	must.Succeed(t, err)
+	m := must.Get(New(Config{Folder: dir, Console: &console, PublicURL: public}))(t)
 	if err := m.Send(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
 		if fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%q %q: %v", email, name, err)

@@ -34,12 +34,11 @@ const (
 // mailer returns a Mailer that sends to the server.
 func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
-	m, err := New(Config{
+	m := must.Get(New(Config{
 		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 		SMTP:   SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return m
 }
 
@@ -64,15 +63,13 @@ func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 		kind string
 		into *string
 	}{{"text/plain", &text}, {"text/html", &html}} {
-		p, err := reader.NextPart()
-		must.Succeed(t, err)
+		p := must.Get(reader.NextPart())(t)
 		kind, parameters, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
 		if err != nil || kind != part.kind || !strings.EqualFold(parameters["charset"], "utf-8") ||
 			p.Header.Get("Content-Transfer-Encoding") != "base64" {
 			t.Fatalf("%s %v %v", kind, parameters, err)
 		}
-		decoded, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, p))
-		must.Succeed(t, err)
+		decoded := must.Get(io.ReadAll(base64.NewDecoder(base64.StdEncoding, p)))(t)
 		*part.into = string(decoded)
 	}
 	if _, err := reader.NextPart(); err != io.EOF { //nolint:errorlint // NextPart documents an unwrapped io.EOF.
@@ -244,8 +241,7 @@ func TestLetters(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	away, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	away := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = away.Close()
 	for name, server := range map[string]struct {
 		config serverConfig

@@ -53,8 +53,7 @@ type received struct {
 // serve runs a server until the test ends.
 func serve(t *testing.T, config serverConfig) *smtpServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &smtpServer{
 		address: listener.Addr().String(), took: make(chan received, 100),
 		silent: make(chan struct{}, 100), config: config,
@@ -94,18 +93,15 @@ func serve(t *testing.T, config serverConfig) *smtpServer {
 // certificate creates a certificate for this machine, and adds it to roots.
 func (s *smtpServer) certificate(t *testing.T) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"mail.example"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
 		BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must.Succeed(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	must.Succeed(t, err)
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	parsed := must.Get(x509.ParseCertificate(der))(t)
 	s.roots = x509.NewCertPool()
 	s.roots.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}

@@ -47,8 +47,7 @@ func archive(t testing.TB, parts ...string) []byte {
 
 func opened(t testing.TB, file []byte) *ooxml.Package {
 	t.Helper()
-	p, err := ooxml.Open(t.Context(), file)
-	must.Succeed(t, err)
+	p := must.Get(ooxml.Open(t.Context(), file))(t)
 	return p
 }
 
@@ -177,8 +176,7 @@ func TestRelationships(t *testing.T) {
 		relationship("c", "header", `/word\./header2.xml`, "")+relationship("d", "image", "../../../../etc/passwd", "")+
 		relationship("e", "hyperlink", "https://example.jp", `TargetMode="External"`)+"</Relationships>",
 		"../../etc/passwd", "root"))
-	rels, err := p.Relationships("word/document.xml")
-	must.Succeed(t, err)
+	rels := must.Get(p.Relationships("word/document.xml"))(t)
 	if got, want := rels.Targets("header"), []string{"header.xml", "word/header2.xml"}; !slices.Equal(got, want) {
 		t.Errorf("headers %q, want %q", got, want)
 	}
@@ -209,8 +207,7 @@ func TestPartsAreAddedAndReplaced(t *testing.T) {
 		must.Succeed(t, p.Add("word/document.xml", comments))
 	}
 	must.Succeed(t, p.Extend("word/comments.xml", func(prefix string) string { return "<" + prefix + "new/>" }))
-	file, err := p.Bytes()
-	must.Succeed(t, err)
+	file := must.Get(p.Bytes())(t)
 	p = opened(t, file)
 	const relation = `<Relationship xmlns="http://schemas.openxmlformats.org/package/2006/relationships" Id="`
 	for name, want := range map[string]string{
@@ -267,8 +264,7 @@ func FuzzR97_Package(f *testing.F) {
 			return
 		}
 		p = opened(t, file)
-		rels, err := p.Relationships("")
-		must.Succeed(t, err)
+		rels := must.Get(p.Relationships(""))(t)
 		names := rels.Targets("added")
 		if content, err := p.Read(names[len(names)-1]); err != nil || string(content) != "<added/>" {
 			t.Errorf("%q in %q and error %v", content, names, err)

@@ -19,8 +19,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // accept starts a server for one connection, which serve handles, and returns its address.
 func accept(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

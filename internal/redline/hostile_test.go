@@ -60,8 +60,7 @@ func TestR97_ChangesOfADifferentTextAreRefused(t *testing.T) {
 func TestR97_TextIsEscaped(t *testing.T) {
 	t.Parallel()
 	hostile := "</w:t></w:r>\"'<w:del>]]>&amp;\x00\x1b\uFFFF"
-	file, err := redline.New("a" + hostile + "b")
-	must.Succeed(t, err)
+	file := must.Get(redline.New("a" + hostile + "b"))(t)
 	clean := strings.NewReplacer("\x00", " ", "\x1b", " ", "\uFFFF", "\uFFFD").Replace(hostile)
 	if got := text(t, file); got != "a"+clean+"b" {
 		t.Fatalf("got %q", got)
@@ -69,8 +68,7 @@ func TestR97_TextIsEscaped(t *testing.T) {
 	by := author
 	by.Name = hostile
 	changes := []redline.Change{{Start: 0, Before: "a" + hostile, After: hostile, Comment: hostile}}
-	marked, err := redline.Write(file, redline.Edit{Changes: changes, By: &by})
-	must.Succeed(t, err)
+	marked := must.Get(redline.Write(file, redline.Edit{Changes: changes, By: &by}))(t)
 	if got := text(t, marked); got != clean+"b" {
 		t.Errorf("got %q", got)
 	}
@@ -120,8 +118,7 @@ func FuzzR97_Redline(f *testing.F) {
 			return // They can make comments impossible, or part of the text.
 		}
 		must.Succeed(t, err)
-		clean, err := redline.Write(file, redline.Edit{Changes: changes})
-		must.Succeed(t, err)
+		clean := must.Get(redline.Write(file, redline.Edit{Changes: changes}))(t)
 		if got := text(t, marked); got != text(t, clean) {
 			t.Errorf("marked %q, applied %q", got, text(t, clean))
 		}

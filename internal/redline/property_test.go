@@ -83,16 +83,14 @@ func TestWriteModifiesOnlyTheChanges(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				changes := someChanges(rng, original, 1+rng.IntN(40))
 				want := applied(original, changes)
-				marked, err := mark(file, changes...)
-				must.Succeed(t, err)
+				marked := must.Get(mark(file, changes...))(t)
 				if got := text(t, marked); got != want {
 					t.Fatalf("seed %d: marked\n%q, want\n%q", seed, got, want)
 				}
 				if got := text(t, rejected(t, marked)); got != original {
 					t.Fatalf("seed %d: rejected\n%q, want\n%q", seed, got, original)
 				}
-				clean, err := redline.Write(file, redline.Edit{Changes: changes})
-				must.Succeed(t, err)
+				clean := must.Get(redline.Write(file, redline.Edit{Changes: changes}))(t)
 				if got := text(t, clean); got != want {
 					t.Fatalf("seed %d: applied\n%q, want\n%q", seed, got, want)
 				}
@@ -110,8 +108,7 @@ func onlyThese(t *testing.T, original, file []byte, parts ...string) {
 	raw := func(file []byte) map[string]string {
 		all := make(map[string]string)
 		for _, f := range archive(t, file).File {
-			r, err := f.OpenRaw()
-			must.Succeed(t, err)
+			r := must.Get(f.OpenRaw())(t)
 			var b bytes.Buffer
 			if _, err := b.ReadFrom(r); err != nil {
 				t.Fatal(err)

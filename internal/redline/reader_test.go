@@ -63,8 +63,7 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 	for name, file := range files(t) {
 		original := text(t, file)
 		changes := someChanges(rand.New(rand.NewPCG(7, 1)), original, 40)
-		marked, err := mark(file, changes...)
-		must.Succeed(t, err)
+		marked := must.Get(mark(file, changes...))(t)
 		path := filepath.Join(folder, name)
 		must.Succeed(t, os.WriteFile(path, marked, 0o600))
 		n := 0
@@ -110,9 +109,7 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	file, err := os.ReadFile(path)
-	must.Succeed(t, err)
-	got, err := redline.Text(file)
-	must.Succeed(t, err)
+	file := must.Get(os.ReadFile(path))(t)
+	got := must.Get(redline.Text(file))(t)
 	return got
 }

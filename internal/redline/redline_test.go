@@ -37,8 +37,7 @@ func pack(t testing.TB, body string) []byte {
 // packParts returns a document with parts that replace or extend those of New.
 func packParts(t testing.TB, parts map[string]string) []byte {
 	t.Helper()
-	file, err := redline.New("")
-	must.Succeed(t, err)
+	file := must.Get(redline.New(""))(t)
 	return withParts(t, file, parts)
 }
 
@@ -58,8 +57,7 @@ func withParts(t testing.TB, file []byte, parts map[string]string) []byte {
 
 func archive(t testing.TB, file []byte) *zip.Reader {
 	t.Helper()
-	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	must.Succeed(t, err)
+	r := must.Get(zip.NewReader(bytes.NewReader(file), int64(len(file))))(t)
 	return r
 }
 
@@ -78,10 +76,8 @@ func content(t testing.TB, file []byte, name string) string {
 		if f.Name != name {
 			continue
 		}
-		r, err := f.Open()
-		must.Succeed(t, err)
-		b, err := io.ReadAll(r)
-		must.Succeed(t, err)
+		r := must.Get(f.Open())(t)
+		b := must.Get(io.ReadAll(r))(t)
 		return string(b)
 	}
 	return ""
@@ -95,8 +91,7 @@ func body(t testing.TB, file []byte) string {
 
 func text(t testing.TB, file []byte) string {
 	t.Helper()
-	got, err := redline.Text(file)
-	must.Succeed(t, err)
+	got := must.Get(redline.Text(file))(t)
 	return got
 }
 
@@ -226,8 +221,7 @@ func TestTextThatAStyleHidesIsOmitted(t *testing.T) {
 	if got := text(t, file); got != "\n一\n二\n三\n四" {
 		t.Errorf("got %q", got)
 	}
-	marked, err := mark(file, replace(t, text(t, file), "二", "弐", "", 0))
-	must.Succeed(t, err)
+	marked := must.Get(mark(file, replace(t, text(t, file), "二", "弐", "", 0)))(t)
 	if got := text(t, marked); got != "\n一\n弐\n三\n四" {
 		t.Errorf("changed: %q", got)
 	}
@@ -313,8 +307,7 @@ func TestRedline(t *testing.T) {
 			file := pack(t, test.body)
 			original := text(t, file)
 			change := replace(t, original, test.before, test.after, test.comment, 0)
-			got, err := mark(file, change)
-			must.Succeed(t, err)
+			got := must.Get(mark(file, change))(t)
 			if body := body(t, got); body != test.want {
 				t.Errorf("got  %s\nwant %s", body, test.want)
 			}

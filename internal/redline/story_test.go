@@ -61,8 +61,7 @@ func TestNotesHeadersAndFootersAreProofread(t *testing.T) {
 	for i := range 4 {
 		changes = append(changes, replace(t, original, "誤り", "訂正", "理由です。", i))
 	}
-	marked, err := mark(file, changes...)
-	must.Succeed(t, err)
+	marked := must.Get(mark(file, changes...))(t)
 	if got, want := text(t, marked), applied(original, changes); got != want {
 		t.Errorf("marked %q, want %q", got, want)
 	}
@@ -100,8 +99,7 @@ func TestFieldResultsAreNotChanged(t *testing.T) {
 		changes = append(changes, replace(t, original, "誤り", "訂正", "", i))
 	}
 	for name, by := range map[string]*redline.Author{"tracked": &author, "applied": nil} {
-		got, err := redline.Write(file, redline.Edit{Changes: changes, By: by})
-		must.Succeed(t, err)
+		got := must.Get(redline.Write(file, redline.Edit{Changes: changes, By: by}))(t)
 		if got := text(t, got); got != "\n見出しの誤り頁本文の訂正案内の訂正" {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -122,14 +120,12 @@ func TestFallbacksAreChangedWithTheirChoices(t *testing.T) {
 	file := pack(t, same+other)
 	original := text(t, file)
 	changes := []redline.Change{replace(t, original, "誤り", "訂正", "理由", 0), replace(t, original, "誤り", "訂正", "", 1)}
-	clean, err := redline.Write(file, redline.Edit{Changes: changes})
-	must.Succeed(t, err)
+	clean := must.Get(redline.Write(file, redline.Edit{Changes: changes}))(t)
 	got := strings.ReplaceAll(strings.ReplaceAll(body(t, clean), pre, ""), "</w:t></w:r><w:r><w:t>", "")
 	if want := box("箱の訂正", "箱の訂正") + box("別の訂正", "図の誤り"); got != want {
 		t.Errorf("applied\n%s\nwant\n%s", got, want)
 	}
-	marked, err := mark(file, changes...)
-	must.Succeed(t, err)
+	marked := must.Get(mark(file, changes...))(t)
 	if n := strings.Count(body(t, marked), "<w:ins "); n != 3 {
 		t.Errorf("%d insertions, want 3", n)
 	}

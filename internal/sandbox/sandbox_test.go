@@ -79,8 +79,7 @@ func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 	cfg := sandbox.Config{Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1} // They do not apply to it.
 	job := sandbox.Job{Task: "write", Files: []string{dir}, CPU: time.Minute}
 	must.Succeed(t, sandbox.New(cfg).RunTrusted(t.Context(), job))
-	priorities, err := os.ReadFile(filepath.Join(dir, "written"))
-	must.Succeed(t, err)
+	priorities := must.Get(os.ReadFile(filepath.Join(dir, "written")))(t)
 	// The tests may run at a low priority themselves.
 	if nice, err := strconv.Atoi(string(priorities)); runtime.GOOS == "linux" && (err != nil || nice < 10) {
 		t.Errorf("nice values of the threads %q, want 10 for all", priorities)
@@ -90,8 +89,7 @@ func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 // TestTrustedTaskChangesOnlyItsOwnPriority starts a child as a script does, in the same process group.
 func TestTrustedTaskChangesOnlyItsOwnPriority(t *testing.T) {
 	t.Parallel()
-	dir, err := os.Open(t.TempDir())
-	must.Succeed(t, err)
+	dir := must.Get(os.Open(t.TempDir()))(t)
 	defer dir.Close()
 	before := niceValues()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], sandbox.Command, `{"task":"write","cpu":60}`)
@@ -119,8 +117,7 @@ func TestChildInheritsNoSecrets(t *testing.T) {
 		t.Skip("requires the limits for children, which only exist on Linux")
 	}
 	t.Setenv("OPENAI_API_KEY", "secret")
-	text, err := echo(t.Context(), sandbox.Config{}, strings.NewReader("misbehave tell"))
-	must.Succeed(t, err)
+	text := must.Get(echo(t.Context(), sandbox.Config{}, strings.NewReader("misbehave tell")))(t)
 	if strings.Contains(text, "secret") {
 		t.Errorf("it has the server's environment: %s", text)
 	}

@@ -81,8 +81,7 @@ type directory struct {
 func newDirectory(t *testing.T) *directory {
 	t.Helper()
 	dsn := storetest.DSN(t)
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	sql := storetest.Pool(t, dsn)
 	secret, organization := "tsumugi_scim_x", uuidv7.New()

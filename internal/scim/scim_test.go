@@ -176,8 +176,7 @@ func FuzzPatch(f *testing.F) {
 			}
 			return
 		}
-		encoded, err := json.Marshal(user)
-		must.Succeed(t, err)
+		encoded := must.Get(json.Marshal(user))(t)
 		again, err := scim.CanonicalUser(decodeUser(t, string(encoded)))
 		if err != nil {
 			t.Fatalf("%s %q %s: %s: %v", op, path, value, encoded, err)

@@ -30,8 +30,7 @@ type authority struct {
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return key
 }
 
@@ -43,10 +42,8 @@ func newAuthority(t *testing.T) authority {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	encoded, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must.Succeed(t, err)
-	certificate, err := x509.ParseCertificate(encoded)
-	must.Succeed(t, err)
+	encoded := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	certificate := must.Get(x509.ParseCertificate(encoded))(t)
 	return authority{certificate, key}
 }
 
@@ -59,10 +56,8 @@ func (a authority) issue(t *testing.T, to *siem.ClientCertificate, end time.Time
 		NotBefore: end.Add(-2 * time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	must.Succeed(t, err)
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	must.Succeed(t, err)
+	certificate := must.Get(x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key))(t)
+	encoded := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	for name, block := range map[string]*pem.Block{
 		to.CertificateFile: {Type: "CERTIFICATE", Bytes: certificate}, to.KeyFile: {Type: "PRIVATE KEY", Bytes: encoded},
 	} {
@@ -107,9 +102,8 @@ func newSecured(t *testing.T, clients authority, version uint16) *secured {
 // sinks returns a sink of each transport.
 func (s *secured) sinks(t *testing.T, certificate *siem.ClientCertificate) []siem.Sink {
 	t.Helper()
-	otlp, err := siem.NewOTLP(siem.OTLPConfig{URL: s.URL, RootCAs: s.roots, Certificate: certificate},
-		slog.New(slog.DiscardHandler))
-	must.Succeed(t, err)
+	otlp := must.Get(siem.NewOTLP(siem.OTLPConfig{URL: s.URL, RootCAs: s.roots, Certificate: certificate},
+		slog.New(slog.DiscardHandler)))(t)
 	return []siem.Sink{otlp, s.syslogServer.sink(t, siem.SyslogConfig{
 		URL: "tls://" + s.Addr().String(), RootCAs: s.roots, Certificate: certificate,
 	})}

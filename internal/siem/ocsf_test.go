@@ -118,8 +118,7 @@ func checkOCSF(t *testing.T, events []byte) []byte {
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/valllabh/ocsf-schema-golang")
 	list.Dir = dir
-	module, err := list.Output()
-	must.Succeed(t, err)
+	module := must.Get(list.Output())(t)
 	schema := filepath.Join(strings.TrimSpace(string(module)), "schema/v1.2-schema.json")
 	//nolint:gosec // The program was just built.
 	cmd := exec.CommandContext(t.Context(), program, schema)

@@ -98,11 +98,10 @@ func (c *collector) expect(t *testing.T, n int) []string {
 
 func (c *collector) sink(t *testing.T, log *slog.Logger) *siem.OTLP {
 	t.Helper()
-	sink, err := siem.NewOTLP(siem.OTLPConfig{
+	sink := must.Get(siem.NewOTLP(siem.OTLPConfig{
 		URL: c.URL, Headers: "authorization=Bearer%20key, x-a=1", Origin: siem.Origin{Host: "chat.example", Version: "v1"},
 		Client: c.Client(),
-	}, log)
-	must.Succeed(t, err)
+	}, log))(t)
 	return sink
 }
 

@@ -71,8 +71,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dsn := storetest.DSN(t)
-	db, err := store.Open(t.Context(), dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(db.Close)
 	return &fixture{DB: db, t: t, sql: storetest.Pool(t, dsn)}
 }
@@ -91,8 +90,7 @@ func (f *fixture) serve(db siem.Store, log *slog.Logger, sinks ...siem.Sink) (s 
 func (f *fixture) awaitSent() {
 	f.t.Helper()
 	for {
-		backlogs, err := f.SinkBacklogs(f.t.Context())
-		must.Succeed(f.t, err)
+		backlogs := must.Get(f.SinkBacklogs(f.t.Context()))(f.t)
 		if !slices.ContainsFunc(backlogs, func(b siem.Backlog) bool { return b.Waiting > 0 }) {
 			return
 		}
@@ -120,14 +118,12 @@ func (f *fixture) record(q execer, label, detail string) (id string) {
 // recordMany adds n events of one day and returns their ids, oldest first.
 func (f *fixture) recordMany(n int) []string {
 	f.t.Helper()
-	rows, err := f.sql.Query(f.t.Context(), `
+	rows := must.Get(f.sql.Query(f.t.Context(), `
 		INSERT INTO audit_events (id, at, actor_kind, action)
 		SELECT gen_random_uuid(), now() + i * interval '1 day' / $1, 'system', 'organization.edit'
 		FROM generate_series(1, $1::int) i
-		RETURNING id::text`, n)
-	must.Succeed(f.t, err)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must.Succeed(f.t, err)
+		RETURNING id::text`, n))(f.t)
+	ids := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(f.t)
 	return ids
 }
 
@@ -173,8 +169,7 @@ func TestLateCommitIsSent(t *testing.T) {
 	t.Parallel()
 	f, c := newFixture(t), newCollector(t)
 	f.serve(f.DB, slog.New(slog.DiscardHandler), c.sink(t, nil))
-	first, err := f.sql.Begin(t.Context())
-	must.Succeed(t, err)
+	first := must.Get(f.sql.Begin(t.Context()))(t)
 	early := f.record(first, "first", "")
 	late := f.record(f.sql, "second", "")
 	if got := c.expect(t, 1); got[0] != late {
@@ -205,8 +200,7 @@ func TestChangedEventIsSentAgain(t *testing.T) {
 func TestReceiverIsAwayForADay(t *testing.T) {
 	t.Parallel()
 	f, c, log := newFixture(t), newCollector(t), &logs{}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	closed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = closed.Close()
 	reachable := &atomic.Bool{}
 	transport := c.Client().Transport.(*http.Transport).Clone()
@@ -216,10 +210,9 @@ func TestReceiverIsAwayForADay(t *testing.T) {
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	sink, err := siem.NewOTLP(siem.OTLPConfig{
+	sink := must.Get(siem.NewOTLP(siem.OTLPConfig{
 		URL: c.URL, Client: &http.Client{Transport: transport}, Timeout: 3 * time.Second,
-	}, log.logger())
-	must.Succeed(t, err)
+	}, log.logger()))(t)
 	failing, count := make(chan struct{}), new(atomic.Int32)
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })

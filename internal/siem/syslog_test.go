@@ -51,8 +51,7 @@ func newSyslogServer(t *testing.T, listener net.Listener) *syslogServer {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return listener
 }
 
@@ -88,8 +87,7 @@ func (s *syslogServer) sink(t *testing.T, cfg siem.SyslogConfig) *siem.Syslog {
 	t.Helper()
 	cfg.Origin = siem.Origin{Host: "chat.example", Version: "v1"}
 	cfg.URL = cmp.Or(cfg.URL, "tcp://"+s.Addr().String())
-	sink, err := siem.NewSyslog(cfg)
-	must.Succeed(t, err)
+	sink := must.Get(siem.NewSyslog(cfg))(t)
 	return sink
 }
 
@@ -198,8 +196,7 @@ func TestUnknownAuthorityIsRefused(t *testing.T) {
 	url := "tls://" + s.Addr().String()
 	unknown := s.sink(t, siem.SyslogConfig{URL: url})
 	for _, sink := range []siem.Sink{unknown, func() siem.Sink {
-		sink, err := siem.NewOTLP(siem.OTLPConfig{URL: certified.URL}, nil)
-		must.Succeed(t, err)
+		sink := must.Get(siem.NewOTLP(siem.OTLPConfig{URL: certified.URL}, nil))(t)
 		return sink
 	}()} {
 		if err := sink.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown authority") ||

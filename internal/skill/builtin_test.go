@@ -239,8 +239,7 @@ func golden(t *testing.T, name, text string) {
 	if *update {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	must.Succeed(t, err)
+	want := must.Get(os.ReadFile(path))(t)
 	if text != string(want) {
 		t.Errorf("%s differs; run go test ./skill -update and read the difference", name)
 	}
@@ -257,8 +256,7 @@ func TestIcons(t *testing.T) {
 			t.Errorf("%s has no icon: %v", s.Name, err)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(public, "icons", "skills", "*.svg"))
-	must.Succeed(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(public, "icons", "skills", "*.svg")))(t)
 	var names []string
 	for _, path := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".svg"))
@@ -266,11 +264,9 @@ func TestIcons(t *testing.T) {
 	if !slices.Equal(names, skill.Icons()) {
 		t.Errorf("there are the icons %v, known are %v", names, skill.Icons())
 	}
-	marks, err := filepath.Glob(filepath.Join(public, "icons", "*.svg"))
-	must.Succeed(t, err)
+	marks := must.Get(filepath.Glob(filepath.Join(public, "icons", "*.svg")))(t)
 	for _, path := range append(files, marks...) {
-		data, err := os.ReadFile(path)
-		must.Succeed(t, err)
+		data := must.Get(os.ReadFile(path))(t)
 		if len(data) >= 3*1024 {
 			t.Errorf("%s: %d bytes", path, len(data))
 		}

@@ -57,8 +57,7 @@ retire: [old-report]
 
 func TestParseImport(t *testing.T) {
 	t.Parallel()
-	got, err := skill.ParseImport([]byte(sales))
-	must.Succeed(t, err)
+	got := must.Get(skill.ParseImport([]byte(sales)))(t)
 	categories, _ := builtin(t)
 	if len(got.Categories) != 1 || got.Categories[0].Key != "sales" || got.Categories[0].Name != "営業" ||
 		got.Categories[0].Position <= categories[len(categories)-1].Position {
@@ -87,8 +86,7 @@ func TestParseImport(t *testing.T) {
 // TestFileFields: a form may have a file field if its skill accepts data sources.
 func TestFileFields(t *testing.T) {
 	t.Parallel()
-	got, err := skill.ParseImport([]byte(strings.Replace(sales, "type: textarea", "type: file", 1)))
-	must.Succeed(t, err)
+	got := must.Get(skill.ParseImport([]byte(strings.Replace(sales, "type: textarea", "type: file", 1))))(t)
 	for _, s := range got.Skills {
 		if want := s.FormType == skill.FormForm; s.AcceptsDataSources != want {
 			t.Errorf("%s accepts data sources: %v", s.Name, s.AcceptsDataSources)
@@ -99,8 +97,7 @@ func TestFileFields(t *testing.T) {
 // TestDocumentedFileIsRead parses the example in the documentation.
 func TestDocumentedFileIsRead(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/skills.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("../../docs/skills.md"))(t)
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
 	file, _, found := strings.Cut(rest, "```")
 	if got, err := skill.ParseImport([]byte(file)); err != nil || !found || len(got.Skills) != 2 {
@@ -188,8 +185,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(sales))
 	f.Add([]byte("a: &a [*a]\nskills: *a\n"))
 	f.Add([]byte("skills: [{<<: {key: x}}]"))
-	paths, err := filepath.Glob("builtin/*.yaml")
-	must.Succeed(f, err)
+	paths := must.Get(filepath.Glob("builtin/*.yaml"))(f)
 	for _, path := range paths {
 		data, err := os.ReadFile(path) //nolint:gosec // Our own files.
 		f.Add(data)

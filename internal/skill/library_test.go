@@ -172,10 +172,8 @@ func TestExportedSkillsAreReadAgain(t *testing.T) {
 	library, actor := skill.NewLibrary(store), someone(identity.RoleGeneralUser)
 	c := content()
 	c.Icon, c.AnswerLength, c.Examples = "🧵", skill.AnswerLong, []skill.Example{{Question: "問い", Answer: "答え"}}
-	custom, err := library.Create(t.Context(), actor, skill.Input{Audience: skill.AudienceSelf, Content: c})
-	must.Succeed(t, err)
-	file, err := library.Export(t.Context(), actor, custom.ID)
-	must.Succeed(t, err)
+	custom := must.Get(library.Create(t.Context(), actor, skill.Input{Audience: skill.AudienceSelf, Content: c}))(t)
+	file := must.Get(library.Export(t.Context(), actor, custom.ID))(t)
 	if _, err := skill.ParseImport(file); err != nil {
 		t.Errorf("an operator: %v\n%s", err, file)
 	}

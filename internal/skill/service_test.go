@@ -44,8 +44,7 @@ func TestWebSearchIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, configured := range []bool{false, true} {
 		service, _ := newSeeded(t, skill.Config{WebSearch: configured})
-		skills, err := service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage)
-		must.Succeed(t, err)
+		skills := must.Get(service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage))(t)
 		for _, s := range skills {
 			want := s.Kind == skill.KindWebSearch && !configured
 			for _, setting := range []string{"TSUMUGI_SEARCH_URL", "TSUMUGI_SEARCH_PROVIDER"} {

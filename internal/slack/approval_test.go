@@ -35,8 +35,7 @@ func request(state chat.ApprovalState, arguments string) channel.Draft {
 // begun posts a draft, and returns the texts of its sections.
 func (o *office) begun(d channel.Draft) (ref channel.Ref, sections []string) {
 	o.t.Helper()
-	ref, err := o.adapter.Begin(within(o.t), o.to, d)
-	must.Succeed(o.t, err)
+	ref = must.Get(o.adapter.Begin(within(o.t), o.to, d))(o.t)
 	return ref, o.sections(ref)
 }
 
@@ -84,8 +83,7 @@ func TestRequestForADecision(t *testing.T) {
 		chat.ApprovalApproved: "承認しました", chat.ApprovalDenied: "拒否しました", chat.ApprovalExpired: "期限が切れました",
 		chat.ApprovalCanceled: "不要になりました",
 	} {
-		adapter, err := slack.New(slack.Config{APIURL: o.URL() + "/api"}, slog.New(slog.DiscardHandler))
-		must.Succeed(t, err)
+		adapter := must.Get(slack.New(slack.Config{APIURL: o.URL() + "/api"}, slog.New(slog.DiscardHandler)))(t)
 		d := request(state, "")
 		d.Approval.Reason = "秘密の理由"
 		must.Succeed(t, adapter.Replace(within(t), o.to, ref, d))

@@ -41,8 +41,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 	o := &office{Workspace: fake.New(config), t: t}
 	server := httptest.NewServer(o.Workspace)
 	o.SetURL(server.URL)
-	adapter, err := slack.New(slack.Config{APIURL: server.URL + "/api"}, slog.New(slog.DiscardHandler))
-	must.Succeed(t, err)
+	adapter := must.Get(slack.New(slack.Config{APIURL: server.URL + "/api"}, slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(func() {
 		adapter.Close()
 		server.Close()
@@ -63,8 +62,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 // mentioned sends a mention of the assistant by a person, and returns the target of the answer.
 func (o *office) mentioned(person, text string) channel.Target {
 	o.t.Helper()
-	ts, err := o.Mention(fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
-	must.Succeed(o.t, err)
+	ts := must.Get(o.Mention(fake.Said{Channel: fake.DemoGeneral, User: person, Text: text}))(o.t)
 	return channel.Target{Installation: o.in, Channel: fake.DemoGeneral, Thread: ts, Person: person}
 }
 

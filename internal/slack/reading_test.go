@@ -34,10 +34,9 @@ func TestThread(t *testing.T) {
 	if _, err := o.adapter.Begin(ctx, to, done("前の回答")); err != nil {
 		t.Fatal(err)
 	}
-	ask, err := o.Mention(fake.Said{
+	ask := must.Get(o.Mention(fake.Said{
 		Channel: fake.DemoGeneral, User: fake.DemoHanako, Thread: root, Text: "要約",
-	})
-	must.Succeed(t, err)
+	}))(t)
 	messages, err := o.adapter.History(ctx, to, channel.Ref(ask))
 	if err != nil || len(messages) != 2 {
 		t.Fatalf("%+v, %v", messages, err)
@@ -49,8 +48,7 @@ func TestThread(t *testing.T) {
 	if len(messages[1].Files) != 1 || messages[1].Files[0].Name != "規程.txt" {
 		t.Fatalf("%+v", messages[1])
 	}
-	content, err := o.adapter.Download(ctx, to, messages[1].Files[0])
-	must.Succeed(t, err)
+	content := must.Get(o.adapter.Download(ctx, to, messages[1].Files[0]))(t)
 	body, err := io.ReadAll(content)
 	if err != nil || string(body) != "旅費は3,000円" {
 		t.Errorf("%q, %v", body, err)
@@ -219,8 +217,7 @@ func TestOpen(t *testing.T) {
 	o, ctx := open(t, nil), within(t)
 	to, since := o.to, time.Now().Add(-time.Minute)
 	to.Thread = ""
-	first, err := o.adapter.Open(ctx, to, since, "command:1", "旅費は?")
-	must.Succeed(t, err)
+	first := must.Get(o.adapter.Open(ctx, to, since, "command:1", "旅費は?"))(t)
 	for range 250 {
 		if _, err := o.Say(fake.Said{Channel: to.Channel, User: fake.DemoTaro, Text: "雑談"}); err != nil {
 			t.Fatal(err)
@@ -247,8 +244,7 @@ func TestOpen(t *testing.T) {
 func TestSharedChannel(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	root, err := o.Say(fake.Said{Channel: fake.DemoShared, User: fake.DemoTaro, Text: "共同企画です"})
-	must.Succeed(t, err)
+	root := must.Get(o.Say(fake.Said{Channel: fake.DemoShared, User: fake.DemoTaro, Text: "共同企画です"}))(t)
 	to := channel.Target{Installation: o.in, Channel: fake.DemoShared, Thread: root, Person: fake.DemoTaro}
 	for range 2 {
 		if messages, err := o.adapter.History(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
@@ -378,8 +374,7 @@ func TestInstallAndSignIn(t *testing.T) {
 	const redirect = "https://tsumugi.example/external/slack/v1/oauth/callback"
 	back := func(address, person string) string {
 		t.Helper()
-		location, err := o.Authorize(address, person)
-		must.Succeed(t, err)
+		location := must.Get(o.Authorize(address, person))(t)
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, location, http.NoBody)
 		if err != nil || r.URL.Query().Get("state") != "the-state" {
 			t.Fatalf("%s: %v", location, err)

@@ -25,16 +25,14 @@ func TestRender_Golden(t *testing.T) {
 		t.Fatal(sources, err)
 	}
 	for _, source := range sources {
-		markdown, err := os.ReadFile(source)
-		must.Succeed(t, err)
+		markdown := must.Get(os.ReadFile(source))(t)
 		// The golden file has a visible character for zero-width spaces.
 		got := strings.ReplaceAll(slack.Render(string(markdown), true), "\u200b", "␣")
 		golden := strings.TrimSuffix(source, ".md") + ".golden"
 		if *update {
 			must.Succeed(t, os.WriteFile(golden, []byte(got), 0o600))
 		}
-		want, err := os.ReadFile(golden)
-		must.Succeed(t, err)
+		want := must.Get(os.ReadFile(golden))(t)
 		if got != string(want) {
 			t.Errorf("%s:\n%s\nwant:\n%s", source, got, want)
 		}

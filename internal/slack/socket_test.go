@@ -102,8 +102,7 @@ func TestSockets(t *testing.T) {
 	ctx := within(t)
 	o.mentioned(fake.DemoHanako, "要約して")
 	must.Succeed(t, o.Command(ctx, fake.DemoTaro, fake.DemoGeneral, "翻訳: hello"))
-	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, done("回答")))(t)
 	must.Succeed(t, o.Click(ctx, fake.DemoHanako, o.to.Channel, string(ref), "tsumugi_good"))
 	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
 	kinds := map[channel.Kind]channel.IncomingEvent{}

@@ -26,8 +26,7 @@ func TestStream(t *testing.T) {
 	if s := o.Session(o.to.Channel, o.to.Thread); s.State != "processing" || s.Text == "" {
 		t.Errorf("the session is %+v", s)
 	}
-	ref, err := o.adapter.Begin(ctx, o.to, draft("# 規程\n"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, draft("# 規程\n")))(t)
 	states := []string{
 		"# 規程\n", "# 規程\n**旅費**は`", "# 規程\n**旅費**は`3,000円`です。\n| a | b |\n|---|---|\n",
 		"# 規程\n**旅費**は`3,000円`です。\n| a | b |\n|---|---|\n| 1 | 2 |\n\n詳しくはhttps://example.com/",
@@ -128,8 +127,7 @@ func TestMissingDocuments(t *testing.T) {
 	o, ctx := open(t, nil), within(t)
 	writing := draft("休暇は")
 	writing.Notice = "スキルのファイル1件が見つかりません。<!channel>"
-	ref, err := o.adapter.Begin(ctx, o.to, writing)
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, writing))(t)
 	if got := o.notes(ref); len(got) != 0 {
 		t.Errorf("while it is written: %q", got)
 	}
@@ -153,8 +151,7 @@ func (o *office) silent() {
 func TestStream_Expired(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	ref, err := o.adapter.Begin(ctx, o.to, draft("始め"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, draft("始め")))(t)
 	o.Advance(6 * time.Minute)
 	if err := o.adapter.Append(ctx, o.to, ref, draft("始め"), draft("始めと")); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Fatalf("an expired stream: %v", err)
@@ -171,8 +168,7 @@ func TestStream_Expired(t *testing.T) {
 func TestReplace_EndsTheStream(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	ref, err := o.adapter.Begin(ctx, o.to, draft("古い回答"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, draft("古い回答")))(t)
 	must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, draft("新しい")))
 	if err := o.adapter.Append(ctx, o.to, ref, draft("新しい"), draft("新しい回答")); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Errorf("appended to what is not streamed: %v", err)
@@ -186,8 +182,7 @@ func TestWithoutSlacksButton(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
-	ref, err := o.adapter.Begin(ctx, o.to, draft("回答 <@U0TARO0001>"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, draft("回答 <@U0TARO0001>")))(t)
 	markdown, beside := o.shown(o.to.Channel, ref)
 	if markdown != "回答 &lt;@\u200bU0TARO0001>" || !strings.Contains(beside, "tsumugi_stop") ||
 		o.Calls("chat.startStream") > 0 {
@@ -251,8 +246,7 @@ func TestFind(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, done("回答")))(t)
 	replace := func() error { return o.adapter.Replace(ctx, o.to, ref, done("回答です")) }
 	o.Fail(fake.Fault{Method: "chat.update", Status: http.StatusTooManyRequests, RetryAfter: 7 * time.Second})
 	var limited *channel.RateLimitError
@@ -314,8 +308,7 @@ func TestR89_Messages(t *testing.T) {
 		end := done(hostile)
 		end.State, end.Reason = channel.StateFailed, hostile
 		end.Citations = []chat.Citation{{Index: 1, Filename: "<!channel>.pdf", Locator: "<@U0TARO0001>"}}
-		ref, err := o.adapter.Begin(ctx, o.to, draft(hostile[:20]))
-		must.Succeed(t, err)
+		ref := must.Get(o.adapter.Begin(ctx, o.to, draft(hostile[:20])))(t)
 		if streams {
 			for at := 21; at < len(hostile); at++ {
 				must.Succeed(t, o.adapter.Append(ctx, o.to, ref, draft(hostile[:at-1]), draft(hostile[:at])))
@@ -339,8 +332,7 @@ func TestTooLong(t *testing.T) {
 	// With entities, this text exceeds Slack's limit.
 	text := strings.Repeat("a<b ", o.adapter.Traits().MaxCharacters/4)
 	from := draft(text[:4_000])
-	ref, err := o.adapter.Begin(ctx, o.to, from)
-	must.Succeed(t, err)
+	ref := must.Get(o.adapter.Begin(ctx, o.to, from))(t)
 	before := o.Calls("")
 	if err := o.adapter.Append(ctx, o.to, ref, from, draft(text)); !errors.Is(err, channel.ErrTooLong) {
 		t.Error(err)
@@ -392,10 +384,9 @@ func TestConform(t *testing.T) {
 						return markdown + beside, true
 					},
 					AddMessage: func(text string) channel.Ref {
-						ts, err := o.Say(fake.Said{
+						ts := must.Get(o.Say(fake.Said{
 							Channel: o.to.Channel, User: fake.DemoTaro, Thread: to.Thread, Text: text,
-						})
-						must.Succeed(t, err)
+						}))(t)
 						return channel.Ref(ts)
 					},
 					CountFiles: func() (n int) {

@@ -61,8 +61,7 @@ func (n *network) server(t *testing.T) *server {
 	n.mu.Lock()
 	n.members = append(n.members, m)
 	n.mu.Unlock()
-	feed, err := stream.NewFeed(m)
-	must.Succeed(t, err)
+	feed := must.Get(stream.NewFeed(m))(t)
 	s := &server{Tally: tally.New(feed, slog.New(slog.DiscardHandler)), feed: feed}
 	s.calls, s.running = s.Minute("call"), s.Level("generation")
 	s.Start()

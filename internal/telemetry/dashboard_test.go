@@ -26,8 +26,7 @@ import (
 // everything returns the metrics page with all metrics of the server.
 func everything(t *testing.T) string {
 	t.Helper()
-	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
-	must.Succeed(t, err)
+	tel := must.Get(telemetry.New(t.Context(), telemetry.Config{Version: "v1"}))(t)
 	tel.WatchStreams(func() sse.Stats { return sse.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchChannels(func() channel.Stats { return channel.Stats{} })
@@ -53,15 +52,12 @@ func everything(t *testing.T) string {
 
 func TestDashboardAlertsAndGuideNameExistingMetrics(t *testing.T) {
 	t.Parallel()
-	dashboard, err := os.ReadFile("../../deploy/grafana/tsumugi.json")
-	must.Succeed(t, err)
+	dashboard := must.Get(os.ReadFile("../../deploy/grafana/tsumugi.json"))(t)
 	if !json.Valid(dashboard) {
 		t.Error("the dashboard is not valid JSON")
 	}
-	guide, err := os.ReadFile("../../docs/operating.md")
-	must.Succeed(t, err)
-	alerts, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")
-	must.Succeed(t, err)
+	guide := must.Get(os.ReadFile("../../docs/operating.md"))(t)
+	alerts := must.Get(os.ReadFile("../../deploy/prometheus/alerts.yaml"))(t)
 	text := everything(t)
 	for name, file := range map[string]string{
 		"dashboard": string(dashboard), "guide": string(guide), "list of alerts": string(alerts),
@@ -86,10 +82,8 @@ func TestDashboardAlertsAndGuideNameExistingMetrics(t *testing.T) {
 // TestAlertsLinkToTheRunbook checks that each alert links to a heading of the runbook.
 func TestAlertsLinkToTheRunbook(t *testing.T) {
 	t.Parallel()
-	alerts, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")
-	must.Succeed(t, err)
-	runbook, err := os.ReadFile("../../docs/troubleshooting.md")
-	must.Succeed(t, err)
+	alerts := must.Get(os.ReadFile("../../deploy/prometheus/alerts.yaml"))(t)
+	runbook := must.Get(os.ReadFile("../../docs/troubleshooting.md"))(t)
 	anchors := make(map[string]bool) // As GitHub makes them.
 	for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(runbook), -1) {
 		anchors[strings.ToLower(strings.NewReplacer("、", "", " ", "-").Replace(heading[1]))] = true

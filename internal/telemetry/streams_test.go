@@ -14,8 +14,7 @@ import (
 
 func TestStreamAndGenerationMetrics(t *testing.T) {
 	t.Parallel()
-	tel, err := telemetry.New(t.Context(), telemetry.Config{})
-	must.Succeed(t, err)
+	tel := must.Get(telemetry.New(t.Context(), telemetry.Config{}))(t)
 	tel.WatchStreams(func() sse.Stats {
 		return sse.Stats{
 			OpenFast: 3, Resumes: 2, Ends: sse.Ends{Slow: 5}, LagSum: time.Second,

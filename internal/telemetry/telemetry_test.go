@@ -28,8 +28,7 @@ func scrape(t *testing.T, tel *telemetry.Telemetry) string {
 
 func TestCallsAreCountedByRoute(t *testing.T) {
 	t.Parallel()
-	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
-	must.Succeed(t, err)
+	tel := must.Get(telemetry.New(t.Context(), telemetry.Config{Version: "v1"}))(t)
 	tel.RequestDone(http.MethodGet, "/v1/thread/{thread_id}", http.StatusNotFound, 3*time.Millisecond)
 	text := scrape(t, tel)
 	for _, want := range []string{

@@ -43,8 +43,7 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, dsn: storetest.DSN(t)}
-	db, err := store.Open(t.Context(), o.dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), o.dsn))(t)
 	t.Cleanup(db.Close)
 	var keys secret.Keyring
 	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))

@@ -99,8 +99,7 @@ func TestInputIsChecked(t *testing.T) {
 	o, c := newOffice(t), newCRM(t)
 	c.answers("book", &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"guest": form("", bookingSchema)}})
 	o.connected(c.URL, nil)
-	result, err := o.call("crm__book", `{}`)
-	must.Succeed(t, err)
+	result := must.Get(o.call("crm__book", `{}`))(t)
 	for field, value := range map[string]any{
 		"people": 9.0, "seat": "上", "mail": "山田", "smoking": "はい", "plan": 1.0, "note": "長すぎる備考",
 	} {

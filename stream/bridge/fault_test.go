@@ -206,11 +206,10 @@ func TestWriterDetectsALostLog(t *testing.T) {
 // TestEndedRunIsForgotten: a text is purged when it is no longer needed. Entries of a later run are kept.
 func TestEndedRunIsForgotten(t *testing.T) {
 	t.Parallel()
-	b, err := bridge.Connect(t.Context(), bridge.Config{
+	b := must.Get(bridge.Connect(t.Context(), bridge.Config{
 		URL: cluster.URL(0), Forget: time.Nanosecond,
 		ConnectTimeout: testTimeout,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	defer b.Close()
 	id := uuid.NewString()
 	first, second := b.Writer(id, 1), b.Writer(id, 2)
@@ -220,10 +219,9 @@ func TestEndedRunIsForgotten(t *testing.T) {
 	first.Close()
 	left := uint64(3)
 	for texts := texts(t); left > 1; {
-		info, err := texts.Info(
+		info := must.Get(texts.Info(
 			t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))),
-		)
-		must.Succeed(t, err)
+		))(t)
 		left = 0
 		for _, n := range info.State.Subjects {
 			left += n
@@ -240,8 +238,7 @@ func texts(t *testing.T) jetstream.Stream {
 	nc, err := nats.Connect(cluster.URL(1))
 	must.Succeed(t, err)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	must.Succeed(t, err)
+	js := must.Get(jetstream.New(nc))(t)
 	var s jetstream.Stream
 	must.Become(t, "the stream exists", func() bool {
 		s, err = js.Stream(t.Context(), bridge.StreamName)

@@ -27,8 +27,7 @@ func TestServerStartsWithoutNATS(t *testing.T) {
 		t.Error("it is connected to nobody")
 	}
 	missed := make(chan struct{}, 1)
-	stop, err := early.Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
-	must.Succeed(t, err)
+	stop := must.Get(early.Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} }))(t)
 	t.Cleanup(stop)
 	writer := streamtest.NewServer(t, early)
 	text := writer.Hub.Open(head)
@@ -51,8 +50,7 @@ func TestR19_OthersAreNotifiedOfALostConnection(t *testing.T) {
 	link := bridgetest.NewLink(t, nodes.URL(0))
 	connect(t, link.URL())
 	missed := make(chan struct{}, 1)
-	stop, err := connect(t, nodes.URL(0)).Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
-	must.Succeed(t, err)
+	stop := must.Get(connect(t, nodes.URL(0)).Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} }))(t)
 	defer stop()
 	link.Cut()
 	link.Heal()
@@ -82,8 +80,7 @@ func TestStalledLinkIsDropped(t *testing.T) {
 // stuck returns the address of a server that sends each client its greeting and then stops reading.
 func stuck(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	over := make(chan struct{})
 	t.Cleanup(func() {
 		_ = listener.Close()

@@ -79,8 +79,7 @@ func TestR31_StreamsOfDisconnectedClientsEnd(t *testing.T) {
 	_ = resp.Body.Close()
 	_ = conn.Close()
 	for began := time.Now(); ; {
-		resp, err := server.Client().Get(server.URL)
-		must.Succeed(t, err)
+		resp := must.Get(server.Client().Get(server.URL))(t)
 		_ = resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
 			break

@@ -35,8 +35,7 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 			if c.Cursor != "" {
 				r.Header.Set("Last-Event-ID", c.Cursor)
 			}
-			resp, err := server.Client().Do(r)
-			must.Succeed(t, err)
+			resp := must.Get(server.Client().Do(r))(t)
 			defer resp.Body.Close()
 			raw, err := io.ReadAll(io.LimitReader(resp.Body, limit))
 			if err != nil {

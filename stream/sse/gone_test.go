@@ -95,8 +95,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 			path string
 			late bool
 		}{{"/", false}, {"/", true}, {"/held", false}} {
-			conn, err := net.Dial("tcp", server.Listener.Addr().String())
-			must.Succeed(t, err)
+			conn := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
 			defer conn.Close()
 			if _, err := io.WriteString(conn, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -106,8 +105,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 				_, _ = body.Peek(1)
 			}
 			must.Succeed(t, conn.(*net.TCPConn).CloseWrite())
-			resp, err := http.ReadResponse(body, nil)
-			must.Succeed(t, err)
+			resp := must.Get(http.ReadResponse(body, nil))(t)
 			bodies = append(bodies, bufio.NewReader(resp.Body))
 		}
 		for i, body := range bodies {
@@ -150,8 +148,7 @@ func TestInputAfterTheRequestIsIgnored(t *testing.T) {
 	}
 	body := bufio.NewReader(resp.Body)
 	for beats := 0; beats < 3; {
-		line, err := body.ReadString('\n')
-		must.Succeed(t, err)
+		line := must.Get(body.ReadString('\n'))(t)
 		if line == ":\n" {
 			beats++
 		}

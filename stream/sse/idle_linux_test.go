@@ -27,8 +27,7 @@ func BenchmarkIdleStream(b *testing.B) {
 			mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
 			})
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			must.Succeed(b, err)
+			listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(b)
 			server := &http.Server{Handler: mux}
 			go server.Serve(listener)
 			defer server.Close()
@@ -95,8 +94,7 @@ func inUse() int64 {
 // resident returns the resident memory of the process.
 func resident(tb testing.TB) int64 {
 	tb.Helper()
-	statm, err := os.ReadFile("/proc/self/statm")
-	must.Succeed(tb, err)
+	statm := must.Get(os.ReadFile("/proc/self/statm"))(tb)
 	var size, pages int64
 	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
 		tb.Fatal(err)

@@ -38,8 +38,7 @@ func askSlowly(t *testing.T, server *httptest.Server) (net.Conn, io.Reader) {
 			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10)
 		}), err)
 	}}
-	conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	must.Succeed(t, err)
+	conn := must.Get(dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn, askOver(t, conn, "HTTP/1.1", "").Body
 }

@@ -37,13 +37,11 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 				s.Close()
 				server.Close()
 			})
-			resp, err := server.Client().Get(server.URL)
-			must.Succeed(t, err)
+			resp := must.Get(server.Client().Get(server.URL))(t)
 			defer resp.Body.Close()
 			body := bufio.NewReader(resp.Body)
 			for beats := 0; beats < 4; {
-				line, err := body.ReadString('\n')
-				must.Succeed(t, err)
+				line := must.Get(body.ReadString('\n'))(t)
 				if line == ":\n" {
 					beats++
 				}

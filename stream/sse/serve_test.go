@@ -24,8 +24,7 @@ import (
 // ask opens a stream with a raw HTTP client, and returns the connection and the response.
 func ask(t testing.TB, server *httptest.Server, lastEventID string) (net.Conn, *http.Response) {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	must.Succeed(t, err)
+	conn := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn, askOver(t, conn, "HTTP/1.1", lastEventID)
 }
@@ -77,8 +76,7 @@ func TestHijackedConnections(t *testing.T) {
 			s := sse.NewServer(sse.Config{Fast: c.fast})
 			ended := make(chan error, 1)
 			server := serve(t, text, s, ended)
-			conn, err := net.Dial("tcp", server.Listener.Addr().String())
-			must.Succeed(t, err)
+			conn := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
 			defer conn.Close()
 			resp := askOver(t, conn, c.proto, "")
 			first := make([]byte, 1) // The head is sent before the stream is registered.

@@ -68,8 +68,7 @@ func TestSlowClientThatCatchesUpStays(t *testing.T) {
 		}
 		body := bufio.NewReader(resp.Body)
 		for beats := 0; beats < 2; {
-			line, err := body.ReadString('\n')
-			must.Succeed(t, err)
+			line := must.Get(body.ReadString('\n'))(t)
 			if line == ":\n" {
 				beats++
 			}
@@ -144,8 +143,7 @@ func TestSlowClientsCostOneWriteEach(t *testing.T) {
 		}
 		w := &stuck{header: make(http.Header), began: began, letGo: letGo, all: &writing, most: &most}
 		responses = append(responses, w)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		must.Succeed(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))(t)
 		requests.Go(func() {
 			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(err error) {
 				if err != nil {

@@ -82,8 +82,7 @@ func TestSlowStreamDelaysNoOtherOfItsConnection(t *testing.T) {
 		s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
 	})
 	get := func() *http.Response {
-		resp, err := server.Client().Get(server.URL)
-		must.Succeed(t, err)
+		resp := must.Get(server.Client().Get(server.URL))(t)
 		return resp
 	}
 	stalled := get()
@@ -145,13 +144,11 @@ func TestPanicOfAWriterEndsOnlyItsStream(t *testing.T) {
 				s.Serve(w, r, d)
 			})
 			get := func(cursor string) *http.Response {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-				must.Succeed(t, err)
+				r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
 				if cursor != "" {
 					r.Header.Set("Last-Event-ID", cursor)
 				}
-				resp, err := server.Client().Do(r)
-				must.Succeed(t, err)
+				resp := must.Get(server.Client().Do(r))(t)
 				return resp
 			}
 			steady, broken := get(""), get("1-0")
@@ -308,8 +305,7 @@ func TestCloseWithBlockedConnections(t *testing.T) {
 			}
 			defer transport.CloseIdleConnections()
 			for range streams {
-				resp, err := server.Client().Get(server.URL)
-				must.Succeed(t, err)
+				resp := must.Get(server.Client().Get(server.URL))(t)
 				defer resp.Body.Close()
 			}
 			for _, conn := range conns {

@@ -51,14 +51,11 @@ func serve(t *testing.T, ready *atomic.Bool, handler http.HandlerFunc) string {
 
 func post(t *testing.T, url, body string) (status int, answer string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	must.Succeed(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	must.Succeed(t, err)
+	resp := must.Get(client.Do(req))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must.Succeed(t, err)
+	text := must.Get(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(text)
 }
 
@@ -80,8 +77,7 @@ func echo(name string) http.HandlerFunc {
 // completely and once.
 func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 	t.Parallel()
-	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	must.Succeed(t, err)
+	nobody := must.Get(cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context())))(t)
 	var arrived atomic.Int64
 	url := balance(t, nobody, serve(t, yes(), func(w http.ResponseWriter, r *http.Request) {
 		arrived.Add(1)
@@ -106,8 +102,7 @@ func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 
 func TestNoServerIsReachable(t *testing.T) {
 	t.Parallel()
-	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	must.Succeed(t, err)
+	nobody := must.Get(cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context())))(t)
 	if status, answer := post(t, balance(t, nobody), "x"); status != http.StatusServiceUnavailable ||
 		!strings.Contains(answer, "サーバーに接続できません") {
 		t.Errorf("got %d %s", status, answer)
@@ -166,10 +161,8 @@ func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var bodies []io.ReadCloser
 	for range 10 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-		must.Succeed(t, err)
-		resp, err := client.Do(req)
-		must.Succeed(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
+		resp := must.Get(client.Do(req))(t)
 		first := make([]byte, 1)
 		if _, err := io.ReadFull(resp.Body, first); err != nil || first[0] != 'a' {
 			t.Fatalf("got %q %v", first, err)
@@ -221,11 +214,9 @@ func TestWebSocketsPass(t *testing.T) {
 // TestLinkIsCutAndHealed sends bytes through a link in each of its states.
 func TestLinkIsCutAndHealed(t *testing.T) {
 	t.Parallel()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
-	link, err := cluster.NewLink(t.Context(), listener.Addr().String())
-	must.Succeed(t, err)
+	link := must.Get(cluster.NewLink(t.Context(), listener.Addr().String()))(t)
 	defer link.Close()
 	connect := func() (near, far net.Conn) {
 		near, err := new(net.Dialer).DialContext(t.Context(), "tcp", link.Address())

@@ -14,6 +14,15 @@ func Succeed(t testing.TB, err error) {
 	}
 }
 
+// Get ends the test if err is not nil, and otherwise returns the value: must.Get(call())(t).
+func Get[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Succeed(t, err)
+		return value
+	}
+}
+
 // Become polls a condition that nothing signals, and ends the test if it does not become true in time.
 func Become(t testing.TB, what string, condition func() bool) {
 	t.Helper()

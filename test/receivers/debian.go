@@ -28,12 +28,10 @@ func install(t *testing.T, packages ...string) debian {
 		return debian(dir)
 	}
 	must.Succeed(t, os.MkdirAll(cache, 0o750))
-	work, err := os.MkdirTemp(cache, "new-")
-	must.Succeed(t, err)
+	work := must.Get(os.MkdirTemp(cache, "new-"))(t)
 	defer func() { _ = os.RemoveAll(work) }()
 	download(t, work, packages)
-	archives, err := filepath.Glob(filepath.Join(work, "cache/archives/*.deb"))
-	must.Succeed(t, err)
+	archives := must.Get(filepath.Glob(filepath.Join(work, "cache/archives/*.deb")))(t)
 	root := filepath.Join(work, "root")
 	must.Succeed(t, os.Mkdir(root, 0o750))
 	for _, archive := range archives {
@@ -92,10 +90,8 @@ func (d debian) glob(t *testing.T, pattern string) string {
 // command returns a command that runs a program of the packages.
 func (d debian) command(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
-	libraries, err := filepath.Glob(filepath.Join(string(d), "usr/lib/*"))
-	must.Succeed(t, err)
-	more, err := filepath.Glob(filepath.Join(string(d), "lib/*-*"))
-	must.Succeed(t, err)
+	libraries := must.Get(filepath.Glob(filepath.Join(string(d), "usr/lib/*")))(t)
+	more := must.Get(filepath.Glob(filepath.Join(string(d), "lib/*-*")))(t)
 	//nolint:gosec // The program is one of Debian, the arguments are those of this package.
 	cmd := exec.CommandContext(t.Context(), d.glob(t, program), args...)
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(append(libraries, more...), ":"))
@@ -105,7 +101,6 @@ func (d debian) command(t *testing.T, program string, args ...string) *exec.Cmd 
 // repository returns the folder of the repository.
 func repository(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "env", "GOMOD").Output()
-	must.Succeed(t, err)
+	out := must.Get(exec.CommandContext(context.WithoutCancel(t.Context()), "go", "env", "GOMOD").Output())(t)
 	return filepath.Dir(strings.TrimSpace(string(out)))
 }

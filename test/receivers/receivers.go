@@ -55,8 +55,7 @@ type Files struct{ Certificate, Key string }
 // Certify creates a certificate.
 func Certify(t *testing.T) Files {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "receiver"}, IPAddresses: []net.IP{{127, 0, 0, 1}},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
@@ -64,10 +63,8 @@ func Certify(t *testing.T) Files {
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must.Succeed(t, err)
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	must.Succeed(t, err)
+	certificate := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	encoded := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	dir := t.TempDir()
 	return Files{
 		writePEM(t, filepath.Join(dir, "certificate.pem"), "CERTIFICATE", certificate),
@@ -174,10 +171,8 @@ func parseLine(line []byte) (e Event, err error) {
 // run starts a program until the test ends, and returns when it accepts connections.
 func run(t *testing.T, address string, parse func(line []byte) (Event, error), cmd *exec.Cmd) *Receiver {
 	t.Helper()
-	out, err := cmd.StdoutPipe()
-	must.Succeed(t, err)
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	must.Succeed(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
+	log := must.Get(os.Create(filepath.Join(t.TempDir(), "log")))(t)
 	defer func() { _ = log.Close() }()
 	cmd.Stderr = log
 	must.Succeed(t, cmd.Start())
@@ -215,8 +210,7 @@ func run(t *testing.T, address string, parse func(line []byte) (Event, error), c
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }

@@ -29,14 +29,13 @@ func TestComposeBalancer(t *testing.T) {
 		model.CloseClientConnections()
 		model.Close()
 	})
-	servers, err := cluster.Start(t.Context(), cluster.Config{
+	servers := must.Get(cluster.Start(t.Context(), cluster.Config{
 		Program: programs[0], Servers: 3, Data: t.TempDir(),
 		Environ: []string{
 			"PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=" + model.URL + "/v1", "TSUMUGI_DEMO_PASSWORD=" + password,
 			"TSUMUGI_TRUSTED_PROXIES=127.0.0.1/32",
 		},
-	})
-	must.Succeed(t, err)
+	}))(t)
 	t.Cleanup(func() {
 		for i := range servers.Len() {
 			servers.Kill(i) // A graceful stop would wait for the answer that the model does not end.
@@ -81,10 +80,8 @@ func TestComposeBalancer(t *testing.T) {
 // ask asks a question in a new thread.
 func ask(t *testing.T, client *tsumugi.Client, question string) *tsumugi.Answer {
 	t.Helper()
-	skill, err := client.ChatSkill(t.Context())
-	must.Succeed(t, err)
-	thread, err := client.NewThread(t.Context(), skill.ID, "")
-	must.Succeed(t, err)
+	skill := must.Get(client.ChatSkill(t.Context()))(t)
+	thread := must.Get(client.NewThread(t.Context(), skill.ID, ""))(t)
 	return client.Ask(tsumugi.Question{ThreadID: thread.ID, Content: question})
 }
 

@@ -53,8 +53,7 @@ func dist(t *testing.T, pattern string) []string {
 	if !mayMount() {
 		t.Skip("needs a mount namespace, which is not allowed here")
 	}
-	found, err := filepath.Glob(filepath.Join(dir, pattern))
-	must.Succeed(t, err)
+	found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 	return found
 }
 
@@ -104,8 +103,7 @@ func (r root) path(name string) string { return filepath.Join(string(r), name) }
 
 func (r root) read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(r.path(name))
-	must.Succeed(t, err)
+	text := must.Get(os.ReadFile(r.path(name)))(t)
 	return string(text)
 }
 
@@ -236,8 +234,7 @@ func (s *server) ask(t *testing.T) tsumugi.Thread {
 // hasAnswer checks that the thread has the question and its complete answer.
 func (s *server) hasAnswer(t *testing.T, thread tsumugi.Thread) {
 	t.Helper()
-	messages, err := s.client().Messages(t.Context(), thread.ID)
-	must.Succeed(t, err)
+	messages := must.Get(s.client().Messages(t.Context(), thread.ID))(t)
 	if len(messages) != 2 || messages[0].Content == "" || messages[0].Status != "success" {
 		t.Fatalf("the thread has %+v", messages)
 	}
@@ -257,15 +254,13 @@ func (s *server) readPDF(t *testing.T) {
 	if err = errors.Join(err, form.Close()); err != nil {
 		t.Fatal(err)
 	}
-	token, err := s.client().Token(t.Context(), false)
-	must.Succeed(t, err)
+	token := must.Get(s.client().Token(t.Context(), false))(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		"http://"+s.address+"/external/chrome_extension/v1/page/file", &body)
 	must.Succeed(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", form.FormDataContentType())
-	response, err := http.DefaultClient.Do(request)
-	must.Succeed(t, err)
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), "Annual leave is ten days.") {
@@ -280,7 +275,6 @@ func (s *server) client() *tsumugi.Client {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := cluster.FreeAddress(t.Context(), "127.0.0.1")
-	must.Succeed(t, err)
+	address := must.Get(cluster.FreeAddress(t.Context(), "127.0.0.1"))(t)
 	return address
 }

@@ -96,8 +96,7 @@ func (r root) service(t *testing.T, address string) *server {
 // generated, the script fails and leaves no file, because the next installation would take it for one with a key.
 func TestFailedKeyLeavesNoKeyFile(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile("../../deploy/package/postinstall.sh")
-	must.Succeed(t, err)
+	script := must.Get(os.ReadFile("../../deploy/package/postinstall.sh"))(t)
 	dir := t.TempDir()
 	inside := strings.NewReplacer("/etc/", dir+"/etc/", "/var/", dir+"/var/", "/run/", dir+"/run/").Replace(string(script))
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "etc/tsumugi"), 0o700))

@@ -22,8 +22,7 @@ func TestSignature(t *testing.T) {
 	if len(sums) != 1 {
 		t.Fatalf("checksums: %v", sums)
 	}
-	sign, err := filepath.Abs("../../scripts/sign")
-	must.Succeed(t, err)
+	sign := must.Get(filepath.Abs("../../scripts/sign"))(t)
 	dir := t.TempDir()
 	offline := func(args ...string) (string, error) {
 		//nolint:gosec // The arguments are the test's.
@@ -55,8 +54,7 @@ func TestSignature(t *testing.T) {
 // verifyCommand returns the arguments of cosign that docs/installing.md shows.
 func verifyCommand(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/installing.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("../../docs/installing.md"))(t)
 	_, args, found := strings.Cut(string(page), "\ncosign verify-blob ")
 	if !found {
 		t.Fatal("docs/installing.md does not verify the signature")

@@ -37,8 +37,7 @@ func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			request, err := parse()
-			must.Succeed(t, err)
+			request := must.Get(parse())(t)
 			testCopy(t, request)
 		})
 	}
@@ -47,8 +46,7 @@ func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
 // TestHoldSendsComments: a stream is never silent for longer than the interval of heartbeats, and ends its wait at once.
 func TestHoldSendsComments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		request, err := openai.ParseResponse([]byte(`{"model":"a","input":"b","stream":true}`))
-		must.Succeed(t, err)
+		request := must.Get(openai.ParseResponse([]byte(`{"model":"a","input":"b","stream":true}`)))(t)
 		w := httptest.NewRecorder()
 		response := openai.NewResponse(w, request, chat.Message{})
 		ready, held, began := make(chan struct{}), make(chan error), time.Now()

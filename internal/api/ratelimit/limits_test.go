@@ -39,8 +39,7 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 // TestLimitsAreDocumented compares the table in docs/operating.md with the defaults.
 func TestLimitsAreDocumented(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../../docs/operating.md")
-	must.Succeed(t, err)
+	source := must.Get(os.ReadFile("../../../docs/operating.md"))(t)
 	documented := make(map[ratelimit.Kind]string)
 	for _, row := range regexp.MustCompile(
 		"(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|",

@@ -43,8 +43,7 @@ func TestStreamsExpire(t *testing.T) {
 		traits.AppendLifetime = 4 * time.Minute
 		s := channeltest.New(traits)
 		d := channel.Draft{Markdown: "あ", State: channel.StateWriting}
-		ref, err := s.Begin(t.Context(), channel.Target{}, d)
-		must.Succeed(t, err)
+		ref := must.Get(s.Begin(t.Context(), channel.Target{}, d))(t)
 		time.Sleep(5*time.Minute + time.Second)
 		if err := s.Append(t.Context(), channel.Target{}, ref, d, d); err != channel.ErrCannotAppend { //nolint:errorlint
 			t.Errorf("%v", err)

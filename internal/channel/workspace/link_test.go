@@ -121,8 +121,7 @@ func newOffice(t *testing.T) *office {
 			codes: map[string]workspace.Identity{}, nonces: map[string]string{},
 		},
 	}
-	db, err := store.Open(t.Context(), o.dsn)
-	must.Succeed(t, err)
+	db := must.Get(store.Open(t.Context(), o.dsn))(t)
 	t.Cleanup(db.Close)
 	var keys secret.Keyring
 	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
@@ -192,15 +191,13 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 // policy sets the policy of the first organization.
 func (o *office) policy(p channel.Policy) {
 	o.t.Helper()
-	view, err := o.setup.Save(o.t.Context(), o.hanako, workspace.SetupEdit{Policy: &p})
-	must.Succeed(o.t, err)
+	view := must.Get(o.setup.Save(o.t.Context(), o.hanako, workspace.SetupEdit{Policy: &p}))(o.t)
 	o.home = view.Installation
 }
 
 func (o *office) exec(sql string, args ...any) {
 	o.t.Helper()
-	conn, err := pgx.Connect(o.t.Context(), o.dsn)
-	must.Succeed(o.t, err)
+	conn := must.Get(pgx.Connect(o.t.Context(), o.dsn))(o.t)
 	defer func() { _ = conn.Close(o.t.Context()) }()
 	if _, err := conn.Exec(o.t.Context(), sql, args...); err != nil {
 		o.t.Fatal(err)
@@ -217,8 +214,7 @@ func (o *office) link(in channel.Installation, person, team string) channel.Link
 // notice returns the state in the address of a notice to a person who is not linked.
 func (o *office) notice(person string) string {
 	o.t.Helper()
-	address, err := o.links.Invite(o.t.Context(), channel.Target{Installation: o.home, Person: person})
-	must.Succeed(o.t, err)
+	address := must.Get(o.links.Invite(o.t.Context(), channel.Target{Installation: o.home, Person: person}))(o.t)
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme+"://"+u.Host+u.Path != "https://tsumugi.example/setting/slack" {
 		o.t.Fatalf("got %s", address)
@@ -233,8 +229,7 @@ func (o *office) begin(actor identity.Actor, state string) browser {
 	o.t.Helper()
 	address, cookie, err := o.links.Begin(o.t.Context(), actor, state)
 	must.Succeed(o.t, err)
-	u, err := url.Parse(address)
-	must.Succeed(o.t, err)
+	u := must.Get(url.Parse(address))(o.t)
 	return browser{u.Query().Get("state"), cookie, u.Query().Get("nonce")}
 }
 

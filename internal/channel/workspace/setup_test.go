@@ -187,8 +187,7 @@ func TestAddressWithoutTLS(t *testing.T) {
 	o := newOffice(t)
 	wrong := func() (n int) {
 		t.Helper()
-		checks, err := o.setup.Test(t.Context(), o.hanako)
-		must.Succeed(t, err)
+		checks := must.Get(o.setup.Test(t.Context(), o.hanako))(t)
 		for _, check := range checks {
 			if check.Name == "address" && !check.OK && strings.Contains(check.Detail, "Socket Mode") {
 				n++

@@ -78,8 +78,7 @@ func TestFilesAreStoredCompletelyOrNotAtAll(t *testing.T) {
 	for name, open := range openers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, err := open()
-			must.Succeed(t, err)
+			b := must.Get(open())(t)
 			defer func() { _ = b.Close() }()
 			if err := b.Check(t.Context()); err != nil {
 				t.Errorf("the check: %v", err)
@@ -128,11 +127,9 @@ func wantStats(t *testing.T, b *bucket.Bucket) {
 
 func read(t *testing.T, b *bucket.Bucket, id uuid.UUID) []byte {
 	t.Helper()
-	r, err := b.Open(t.Context(), id)
-	must.Succeed(t, err)
+	r := must.Get(b.Open(t.Context(), id))(t)
 	defer func() { _ = r.Close() }()
-	content, err := io.ReadAll(r)
-	must.Succeed(t, err)
+	content := must.Get(io.ReadAll(r))(t)
 	return content
 }
 
@@ -162,8 +159,7 @@ func TestObjectsAreListedAndRemoved(t *testing.T) {
 	for name, open := range openers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, err := open()
-			must.Succeed(t, err)
+			b := must.Get(open())(t)
 			defer func() { _ = b.Close() }()
 			prefix := uuid.NewString() + "/"
 			list := func(prefix string) (all []bucket.Object) {

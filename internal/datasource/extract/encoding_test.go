@@ -21,8 +21,7 @@ const (
 
 func encoded(t *testing.T, e encoding.Encoding, s string) []byte {
 	t.Helper()
-	out, err := e.NewEncoder().Bytes([]byte(s))
-	must.Succeed(t, err)
+	out := must.Get(e.NewEncoder().Bytes([]byte(s)))(t)
 	return out
 }
 

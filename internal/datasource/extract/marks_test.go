@@ -11,8 +11,7 @@ import (
 // marksOf returns the marks of a file as "line: locator", with a leading # if the line is a heading.
 func marksOf(t *testing.T, name, content string) []string {
 	t.Helper()
-	pages, err := formatOf(t, name).Pages(t.Context(), []byte(content))
-	must.Succeed(t, err)
+	pages := must.Get(formatOf(t, name).Pages(t.Context(), []byte(content)))(t)
 	var out []string
 	for _, m := range pages[0].Marks {
 		line, _, _ := strings.Cut(pages[0].Text[m.Offset:], "\n")
@@ -74,8 +73,7 @@ func TestHeadingMarksAreBounded(t *testing.T) {
 			strings.Repeat("四", 60) + "\n##### " + strings.Repeat("五", 60) + "\n###### " + strings.Repeat("六",
 			60) + "\n",
 	} {
-		pages, err := formatOf(t, "a.md").Pages(t.Context(), []byte(text))
-		must.Succeed(t, err)
+		pages := must.Get(formatOf(t, "a.md").Pages(t.Context(), []byte(text)))(t)
 		bytes := 0
 		for _, m := range pages[0].Marks {
 			if bytes += len(m.Locator); len(m.Locator) > 1000 {

@@ -176,8 +176,7 @@ func wholePresentation(t testing.TB) []byte {
 
 func TestPPTXInOrderWithNotes(t *testing.T) {
 	t.Parallel()
-	pages, err := formatOf(t, "a.pptm").Pages(t.Context(), wholePresentation(t))
-	must.Succeed(t, err)
+	pages := must.Get(formatOf(t, "a.pptm").Pages(t.Context(), wholePresentation(t)))(t)
 	var texts, places []string
 	for i, p := range pages {
 		if p.Number != i+1 {

@@ -185,8 +185,7 @@ func wholeWorkbook(t testing.TB) []byte {
 
 func TestXLSXSheetsAndPlaces(t *testing.T) {
 	t.Parallel()
-	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), wholeWorkbook(t))
-	must.Succeed(t, err)
+	pages := must.Get(formatOf(t, "a.xlsx").Pages(t.Context(), wholeWorkbook(t)))(t)
 	var texts, places []string
 	for i, p := range pages {
 		if p.Number != i+1 {
@@ -247,9 +246,8 @@ func TestXLSXPlacesOfManyRows(t *testing.T) {
 	for i := range 50_000 {
 		rows.WriteString(cells(i+1, "=1"))
 	}
-	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "",
-		[][3]string{{"表", "", sheetXML(rows.String(), "")}}))
-	must.Succeed(t, err)
+	pages := must.Get(formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "",
+		[][3]string{{"表", "", sheetXML(rows.String(), "")}})))(t)
 	marks := pages[0].Marks
 	if len(marks) > 20_001 || marks[1].Locator != "表!A1:A3" || marks[len(marks)-1].Locator != "表!A49999:A50000" {
 		t.Errorf("%d marks, the first row's %+v, the last's %+v", len(marks), marks[1], marks[len(marks)-1])

@@ -43,8 +43,7 @@ func onePage(dictionary, content string, more ...[2]string) []byte {
 func deflated(t *testing.T, piece string, size int) string {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
-	must.Succeed(t, err)
+	w := must.Get(zlib.NewWriterLevel(&out, zlib.BestSpeed))(t)
 	block := []byte(strings.Repeat(piece, 1<<16/len(piece)))
 	for n := 0; n < size; n += len(block) {
 		if _, err := w.Write(block); err != nil {

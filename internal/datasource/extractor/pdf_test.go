@@ -168,8 +168,7 @@ func BenchmarkBook(b *testing.B) {
 func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 	t.Parallel()
 	e, file := withPDF(t), book(2)
-	picture, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400)
-	must.Succeed(t, err)
+	picture := must.Get(e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400))(t)
 	shown, err := png.Decode(bytes.NewReader(picture))
 	if err != nil || shown.Bounds().Dx() != 400 || shown.Bounds().Dy() != 566 {
 		t.Fatalf("a picture of %v, %v", shown.Bounds(), err)

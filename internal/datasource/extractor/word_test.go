@@ -16,14 +16,12 @@ func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
 	t.Parallel()
 	e := newExtractor(sandbox.Config{})
 	const text = "拝啓\n平素より格別のご高配を賜わり、御礼申し上げます。"
-	file, err := redline.New(text)
-	must.Succeed(t, err)
+	file := must.Get(redline.New(text))(t)
 	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(file)); err != nil || got != text {
 		t.Fatalf("%q and error %v, want %q", got, err, text)
 	}
 	edit := redline.Edit{Changes: []redline.Change{{Start: strings.Index(text, "賜わり"), Before: "賜わり", After: "賜り"}}}
-	edited, err := e.Redline(t.Context(), bytes.NewReader(file), edit)
-	must.Succeed(t, err)
+	edited := must.Get(e.Redline(t.Context(), bytes.NewReader(file), edit))(t)
 	want := strings.Replace(text, "賜わり", "賜り", 1)
 	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(edited)); err != nil || got != want {
 		t.Errorf("%q and error %v, want %q", got, err, want)
@@ -33,8 +31,7 @@ func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
 func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
 	t.Parallel()
 	e := newExtractor(sandbox.Config{})
-	file, err := redline.New("東京")
-	must.Succeed(t, err)
+	file := must.Get(redline.New("東京"))(t)
 	edit := redline.Edit{Changes: []redline.Change{{Before: "大阪"}}}
 	for name, test := range map[string]struct {
 		file []byte

@@ -28,8 +28,7 @@ func collection(t testing.TB, documents []document) index.Collection {
 	c := index.Collection{Part: func(document, part int) []byte { return packed[document].Parts[part] }}
 	for i, d := range documents {
 		packed[i] = index.Build(d.title, d.passages)
-		opened, err := index.Open(packed[i].Head)
-		must.Succeed(t, err)
+		opened := must.Get(index.Open(packed[i].Head))(t)
 		c.Documents = append(c.Documents, opened)
 	}
 	return c
@@ -38,8 +37,7 @@ func collection(t testing.TB, documents []document) index.Collection {
 // search returns the k best passages.
 func search(t testing.TB, c index.Collection, query string, k int) []index.Hit {
 	t.Helper()
-	scores, err := c.Scores(index.NewQuery(query))
-	must.Succeed(t, err)
+	scores := must.Get(c.Scores(index.NewQuery(query)))(t)
 	return index.Best(scores, k)
 }
 
@@ -188,8 +186,7 @@ func TestPartsAreSmall(t *testing.T) {
 			'一'+i*2, '一'+i*3)})
 	}
 	packed := index.Build(d.title, d.passages)
-	opened, err := index.Open(packed.Head)
-	must.Succeed(t, err)
+	opened := must.Get(index.Open(packed.Head))(t)
 	large := 0
 	for _, part := range packed.Parts {
 		if len(part) > 16<<10 {

@@ -22,6 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -72,21 +73,14 @@ func newFixture(t *testing.T) *fixture {
 		PoolID: poolID, ClientID: clientID, Issuer: "https://chat.example/pool/" + poolID, Admin: key, Mailer: f.mail,
 		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1},
 	}, f.db)
-	must(t, err)
+	must.Succeed(t, err)
 	f.pool = users
 	f.Directory, err = directory.New(directory.Config{
 		UserPoolID: poolID, Endpoint: "http://pool.internal/pool/", Transport: directory.InProcess(users.Handler()),
 		Credentials: directory.Credentials(key),
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	return f
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wantCode(t *testing.T, err error, code fault.Code) {
@@ -98,8 +92,7 @@ func wantCode(t *testing.T, err error, code fault.Code) {
 
 func (f *fixture) user(t *testing.T, address string) pool.User {
 	t.Helper()
-	user, err := f.pool.UserByEmail(t.Context(), address)
-	must(t, err)
+	user := must.Get(f.pool.UserByEmail(t.Context(), address))(t)
 	return user
 }
 
@@ -107,15 +100,14 @@ func TestR46_ServerManagesItsOwnPool(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	subject, err := f.Invite(ctx, email, "山田 花子")
-	must(t, err)
+	subject := must.Get(f.Invite(ctx, email, "山田 花子"))(t)
 	user := f.user(t, email)
 	if user.Sub.String() != subject || user.Name != "山田 花子" || !user.EmailVerified ||
 		user.Status != pool.StatusForceChangePassword {
 		t.Errorf("invited %+v", user)
 	}
 	first, _ := f.mail.take()
-	must(t, f.Resend(ctx, email))
+	must.Succeed(t, f.Resend(ctx, email))
 	second, sent := f.mail.take()
 	if sent != 2 || first.TemporaryPassword == second.TemporaryPassword || second.Email != email {
 		t.Errorf("sent %d: %+v", sent, second)
@@ -126,8 +118,8 @@ func TestR46_ServerManagesItsOwnPool(t *testing.T) {
 		t.Errorf("again %s, %v, sent %d", again, err, sent)
 	}
 
-	must(t, f.Rename(ctx, subject, "山田 太郎"))
-	must(t, f.pool.SetPassword(ctx, user.Sub, password, true))
+	must.Succeed(t, f.Rename(ctx, subject, "山田 太郎"))
+	must.Succeed(t, f.pool.SetPassword(ctx, user.Sub, password, true))
 	if user = f.user(t, email); user.Name != "山田 太郎" {
 		t.Errorf("renamed %+v", user)
 	}
@@ -135,16 +127,16 @@ func TestR46_ServerManagesItsOwnPool(t *testing.T) {
 	_, err = f.Invite(ctx, email, "別人")
 	wantCode(t, err, fault.Conflict)
 
-	must(t, f.Disable(ctx, subject))
-	must(t, f.Disable(ctx, subject))
+	must.Succeed(t, f.Disable(ctx, subject))
+	must.Succeed(t, f.Disable(ctx, subject))
 	if f.user(t, email).Enabled {
 		t.Error("still enabled")
 	}
-	must(t, f.Enable(ctx, subject))
+	must.Succeed(t, f.Enable(ctx, subject))
 	if !f.user(t, email).Enabled {
 		t.Error("still disabled")
 	}
-	must(t, f.Delete(ctx, subject))
+	must.Succeed(t, f.Delete(ctx, subject))
 	for name, err := range map[string]error{
 		"delete": f.Delete(ctx, subject), "disable": f.Disable(ctx, subject), "enable": f.Enable(ctx, subject),
 		"rename": f.Rename(ctx, subject, "x"), "resend": f.Resend(ctx, email),
@@ -159,26 +151,24 @@ func TestR45_DisablingEndsSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	subject, err := f.Invite(ctx, email, "花子")
-	must(t, err)
+	subject := must.Get(f.Invite(ctx, email, "花子"))(t)
 	sub := uuid.MustParse(subject)
 	now := time.Now()
 	grant := pool.Grant{
 		ID: uuid.New(), TokenHash: make([]byte, 32), Sub: sub, ClientID: clientID, EventID: uuid.New(), AuthTime: now,
 		ExpiresAt: now.Add(time.Hour),
 	}
-	_, err = f.db.CreateGrant(ctx, grant, 1, pool.Event{})
-	must(t, err)
+	must.Get(f.db.CreateGrant(ctx, grant, 1, pool.Event{}))(t)
 	// Without the factor that began it, no session continues.
-	must(t, f.ResetFactor(ctx, subject))
+	must.Succeed(t, f.ResetFactor(ctx, subject))
 	held, err := f.db.GrantByID(ctx, grant.ID)
 	if err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("after the reset of the factor: grant %+v, %v", held.Grant, err)
 	}
 	grant.ID, grant.TokenHash = uuid.New(), append(make([]byte, 31), 1)
 	_, err = f.db.CreateGrant(ctx, grant, held.User.Version, pool.Event{})
-	must(t, err)
-	must(t, f.Disable(ctx, subject))
+	must.Succeed(t, err)
+	must.Succeed(t, f.Disable(ctx, subject))
 	if held, err = f.db.GrantByID(ctx, grant.ID); err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("grant %+v, %v", held.Grant, err)
 	}
@@ -207,8 +197,7 @@ func TestPoolRefusals(t *testing.T) {
 		}},
 	} {
 		cfg.Transport = directory.InProcess(f.pool.Handler())
-		d, err := directory.New(cfg)
-		must(t, err)
+		d := must.Get(directory.New(cfg))(t)
 		if err := d.Delete(ctx, uuid.NewString()); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -261,7 +250,7 @@ func TestErrorsOfAWS(t *testing.T) {
 					SecretAccessKey: "b",
 				},
 			})
-			must(t, err)
+			must.Succeed(t, err)
 			err = d.Resend(t.Context(), email)
 			wantCode(t, err, c.code)
 			if (fault.RetryAfterOf(err) > 0) != (c.code == fault.Unavailable) {
@@ -293,7 +282,7 @@ func TestInviteWhileLookupFails(t *testing.T) {
 				"AdminGetUser":    refusing(400, kind),
 			},
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		_, err = d.Invite(t.Context(), email, "花子")
 		wantCode(t, err, code)
 	}
@@ -312,12 +301,11 @@ func TestR45_DisablingSignsOutAsWell(t *testing.T) {
 			}, nil
 		}
 	}
-	d, err := directory.New(directory.Config{
+	d := must.Get(directory.New(directory.Config{
 		UserPoolID: poolID, Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
 		Transport: byCall{"AdminDisableUser": done("disable"), "AdminUserGlobalSignOut": done("sign out")},
-	})
-	must(t, err)
-	must(t, d.Disable(t.Context(), uuid.NewString()))
+	}))(t)
+	must.Succeed(t, d.Disable(t.Context(), uuid.NewString()))
 	if len(called) != 2 || called[0] != "disable" || called[1] != "sign out" {
 		t.Errorf("called %v", called)
 	}
@@ -359,11 +347,9 @@ func TestInProcess(t *testing.T) {
 		req := httptest.NewRequest(http.MethodPost, "http://pool.internal/a",
 			strings.NewReader(sent)).WithContext(t.Context())
 		req.RequestURI = ""
-		res, err := client.Do(req)
-		must(t, err)
-		got, err := io.ReadAll(res.Body)
-		must(t, err)
-		must(t, res.Body.Close())
+		res := must.Get(client.Do(req))(t)
+		got := must.Get(io.ReadAll(res.Body))(t)
+		must.Succeed(t, res.Body.Close())
 		want := map[string]int{"": 200, "text": 418}[sent]
 		if string(got) != sent || res.StatusCode != want || res.Header.Get("X-B") != "" ||
 			res.ContentLength != int64(len(sent)) {
@@ -386,7 +372,7 @@ func TestDeadlineExceeded(t *testing.T) {
 		UserPoolID: poolID, Endpoint: "http://pool.internal/pool/", Transport: directory.InProcess(slow),
 		Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	wantCode(t, d.Resend(ctx, email), fault.Canceled)
 	wantCode(t, d.Resend(late, email), fault.Unavailable)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSettingsThatAreRefused: each is refused with the reason, and nothing changes.
 func TestSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	before, err := f.db.OIDCSettings(t.Context(), f.org)
-	must(t, err)
+	before := must.Get(f.db.OIDCSettings(t.Context(), f.org))(t)
 	refused := func(name, field, reason string, change oidc.Change) {
 		t.Helper()
 		_, err := f.oidc.Change(t.Context(), f.admin, change)
@@ -53,8 +53,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	refused("scopes", "scopes", "openid", oidc.Change{Scopes: []string{"email"}})
 	refused("max_age", "max_age", "max_age", oidc.Change{MaxAge: new(-1)})
 	refused("domain", "email_domains[0]", "メールドメイン", oidc.Change{EmailDomains: []string{"evil.example"}})
-	after, err := f.db.OIDCSettings(t.Context(), f.org)
-	must(t, err)
+	after := must.Get(f.db.OIDCSettings(t.Context(), f.org))(t)
 	if a, b := asText(t, before), asText(t, after); a != b {
 		t.Errorf("changed from %s to %s", a, b)
 	}
@@ -62,8 +61,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 
 func asText(t *testing.T, settings oidc.Settings) string {
 	t.Helper()
-	text, err := json.Marshal(settings)
-	must(t, err)
+	text := must.Get(json.Marshal(settings))(t)
 	return string(text)
 }
 
@@ -77,8 +75,7 @@ func TestInternalAddressesAreCheckedWhenConnecting(t *testing.T) {
 		t.Errorf("an address that is not listed: %v", err)
 	}
 	listed := oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}}), f.db, f.sso)
-	_, err := listed.Begin(t.Context(), sso.Request{OrganizationID: f.org})
-	must(t, err)
+	must.Get(listed.Begin(t.Context(), sso.Request{OrganizationID: f.org}))(t)
 	f.idp.CloseClientConnections()
 }
 
@@ -89,8 +86,7 @@ func TestSecretsAreSealedAndNotShown(t *testing.T) {
 	if kept == "" || strings.Contains(kept, oidctest.ClientSecret) {
 		t.Errorf("stored %q", kept)
 	}
-	view, err := f.oidc.View(t.Context(), f.admin)
-	must(t, err)
+	view := must.Get(f.oidc.View(t.Context(), f.admin))(t)
 	if view.ClientSecret != "" || !view.HasSecret {
 		t.Errorf("shown %+v", view)
 	}
@@ -104,8 +100,7 @@ func TestProviderIsTested(t *testing.T) {
 	f := newFixture(t)
 	run := func() string {
 		t.Helper()
-		checks, err := f.oidc.Test(t.Context(), f.admin)
-		must(t, err)
+		checks := must.Get(f.oidc.Test(t.Context(), f.admin))(t)
 		var text strings.Builder
 		for _, c := range checks {
 			text.WriteString(c.Name)
@@ -131,8 +126,7 @@ func TestProviderIsTested(t *testing.T) {
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	session, err := f.signIn("alice")
-	must(t, err)
+	session := must.Get(f.signIn("alice"))(t)
 	start := f.begin()
 	q := f.idp.Authorize(t, start.URL, "alice")
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -170,18 +164,15 @@ func (r redirected) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestProtocolsReplaceEachOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	provider, err := f.sso.Provider(t.Context(), f.org)
-	must(t, err)
+	provider := must.Get(f.sso.Provider(t.Context(), f.org))(t)
 	if provider != (sso.Provider{Protocol: sso.OIDC, ID: f.idp.URL}) {
 		t.Errorf("got %+v", provider)
 	}
-	saml, err := f.db.SAMLSettings(t.Context(), f.org)
-	must(t, err)
+	saml := must.Get(f.db.SAMLSettings(t.Context(), f.org))(t)
 	if saml.Enabled {
 		t.Error("SAML is on, too")
 	}
-	_, err = f.oidc.TurnOff(t.Context(), f.admin)
-	must(t, err)
+	must.Get(f.oidc.TurnOff(t.Context(), f.admin))(t)
 	if _, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("begun although it is off: %v", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -85,23 +86,21 @@ func newFixture(t *testing.T) *fixture {
 	dsn := storetest.DSN(t)
 	f.sql = storetest.Pool(t, dsn)
 	var keys secret.Keyring
-	must(t, keys.UnmarshalText([]byte(secret.NewKey())))
-	plain, err := store.Open(t.Context(), dsn)
-	must(t, err)
+	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
+	plain := must.Get(store.Open(t.Context(), dsn))(t)
 	t.Cleanup(plain.Close)
 	f.db = plain.WithSecrets(keys)
 	storetest.AddPoolKey(t, f.db)
-	users, err := pool.New(t.Context(), pool.Config{
+	users := must.Get(pool.New(t.Context(), pool.Config{
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
-	}, poolStore{f.db, f})
-	must(t, err)
+	}, poolStore{f.db, f}))(t)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
 	f.oidc = oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}), f.db, f.sso)
 	o := org.Organization{
 		ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: []string{"corp.example"},
 	}
-	must(t, f.db.CreateOrganization(t.Context(), o))
+	must.Succeed(t, f.db.CreateOrganization(t.Context(), o))
 	f.org = o.ID
 	admin := f.member("admin@corp.example", identity.RoleOrganizationSuperAdmin)
 	f.admin = identity.Actor{User: identity.User{
@@ -112,15 +111,13 @@ func newFixture(t *testing.T) *fixture {
 	f.change(oidc.Change{
 		Issuer: new(f.idp.URL), ClientID: new(oidctest.ClientID), ClientSecret: new(oidctest.ClientSecret),
 	})
-	_, err = f.oidc.TurnOn(t.Context(), f.admin)
-	must(t, err)
+	must.Get(f.oidc.TurnOn(t.Context(), f.admin))(t)
 	return f
 }
 
 func (f *fixture) change(change oidc.Change) {
 	f.t.Helper()
-	_, err := f.oidc.Change(f.t.Context(), f.admin, change)
-	must(f.t, err)
+	must.Get(f.oidc.Change(f.t.Context(), f.admin, change))(f.t)
 }
 
 func (f *fixture) member(email string, role identity.Role) identity.NewUser {
@@ -129,7 +126,7 @@ func (f *fixture) member(email string, role identity.Role) identity.NewUser {
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: f.org, Subject: uuid.NewString(), Email: email, Name: "試験",
 		Role: role, AuthType: identity.AuthCognito,
 	}
-	must(f.t, f.db.CreateUser(f.t.Context(), u))
+	must.Succeed(f.t, f.db.CreateUser(f.t.Context(), u))
 	return u
 }
 
@@ -137,14 +134,13 @@ func (f *fixture) member(email string, role identity.Role) identity.NewUser {
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	var v T
-	must(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
+	must.Succeed(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
 	return v
 }
 
 func (f *fixture) begin() sso.Redirect {
 	f.t.Helper()
-	start, err := f.oidc.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: "/home"})
-	must(f.t, err)
+	start := must.Get(f.oidc.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: "/home"}))(f.t)
 	return start
 }
 
@@ -174,13 +170,6 @@ func (f *fixture) groups(email string) string {
 		SELECT coalesce(string_agg(g.name, ',' ORDER BY g.name COLLATE "C"), '')
 		FROM group_members k JOIN member_groups g ON g.id = k.group_id JOIN users u ON u.id = k.user_id
 		WHERE u.email = $1`, email)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func has(t *testing.T, text string, parts ...string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestBackChannelLogout(t *testing.T) {
@@ -21,13 +22,11 @@ func TestBackChannelLogout(t *testing.T) {
 	sessions := make(map[string]sso.Session)
 	for device, sid := range map[string]string{"pc": "s1", "phone": "s2"} {
 		f.idp.Token = oidctest.Claims{"sid": sid}
-		session, err := f.signIn("alice")
-		must(t, err)
+		session := must.Get(f.signIn("alice"))(t)
 		sessions[device] = session
 	}
 	f.idp.Token = nil
-	other, err := f.signIn("bob")
-	must(t, err)
+	other := must.Get(f.signIn("bob"))(t)
 	alive := func(s sso.Session) bool {
 		_, err := f.sso.Refresh(t.Context(), clientID, s.RefreshToken)
 		return err == nil
@@ -65,9 +64,8 @@ func TestBackChannelLogout(t *testing.T) {
 	// A code that was not exchanged yet.
 	f.idp.Token = oidctest.Claims{"sid": "s1"}
 	start := f.begin()
-	outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice"))
-	must(t, err)
-	must(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "alice"})))
+	outcome := must.Get(f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice")))(t)
+	must.Succeed(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "alice"})))
 	if alive(sessions["pc"]) || !alive(sessions["phone"]) || !alive(other) {
 		t.Error("a logout of one session ended others, or not that one")
 	}
@@ -76,18 +74,19 @@ func TestBackChannelLogout(t *testing.T) {
 	}
 	// A code that is being exchanged.
 	f.idp.Token = oidctest.Claims{"sid": "s3"}
-	f.beforeGrant = func() { must(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s3", "sub": "alice"}))) }
+	f.beforeGrant = func() {
+		must.Succeed(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s3", "sub": "alice"})))
+	}
 	if session, err := f.signIn("alice"); fault.CodeOf(err) != sso.CodeState || alive(session) {
 		t.Errorf("a session that ended while it began: %v", err)
 	}
 	all := f.idp.LogoutToken(t, oidctest.Claims{"sub": "alice"})
-	must(t, logout(all))
+	must.Succeed(t, logout(all))
 	if alive(sessions["phone"]) || !alive(other) {
 		t.Error("a logout of a person ended the sessions of others, or not theirs")
 	}
 	f.idp.Token = nil
-	again, err := f.signIn("alice")
-	must(t, err)
+	again := must.Get(f.signIn("alice"))(t)
 	if err := logout(all); fault.CodeOf(err) != fault.Invalid || !alive(again) {
 		t.Errorf("the logout token again: %v", err)
 	}
@@ -100,8 +99,7 @@ func TestSessionsEndDuringTheExchange(t *testing.T) {
 	f := newFixture(t)
 	members := org.NewService(f.db, nil, nil, slog.New(slog.DiscardHandler))
 	f.idp.Token = oidctest.Claims{"sid": "s1"}
-	_, err := f.signIn("alice")
-	must(t, err)
+	must.Get(f.signIn("alice"))(t)
 	logout := func(claims oidctest.Claims) func() error {
 		return func() error { return f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, claims)) }
 	}
@@ -139,8 +137,7 @@ func TestPendingSignInsEndWithSessions(t *testing.T) {
 		t.Helper()
 		f.idp.Token = oidctest.Claims{"sid": sid}
 		start := f.begin()
-		outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, subject))
-		must(t, err)
+		outcome := must.Get(f.answer(start.Browser, f.idp.Authorize(t, start.URL, subject)))(t)
 		return outcome, start.Browser
 	}
 	link := func(outcome sso.Outcome, browser string) error {
@@ -160,22 +157,23 @@ func TestPendingSignInsEndWithSessions(t *testing.T) {
 		}
 	}
 	code, codeBrowser := hold("alice", "s0")
-	must(t, members.EndMemberSessions(t.Context(), f.admin, f.alice.ID))
+	must.Succeed(t, members.EndMemberSessions(t.Context(), f.admin, f.alice.ID))
 	ended("a code after the sessions of its member", exchange(code, codeBrowser))
 
 	boss := f.member("boss@corp.example", identity.RoleOrganizationSuperAdmin)
 	by := f.admin
 	by.ID = boss.ID
 	pending, browser := hold("admin", "s0")
-	must(t, members.EndMemberSessions(t.Context(), by, f.admin.ID))
+	must.Succeed(t, members.EndMemberSessions(t.Context(), by, f.admin.ID))
 	ended("a link after the sessions of its member", link(pending, browser))
 
 	of, ofBrowser := hold("admin", "s1")
 	another, anotherBrowser := hold("admin", "s2")
-	must(t, f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "admin"})))
+	must.Succeed(t,
+		f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "admin"})))
 	ended("a link of the ended session", link(of, ofBrowser))
-	must(t, link(another, anotherBrowser))
+	must.Succeed(t, link(another, anotherBrowser))
 	code, codeBrowser = hold("admin", "s3")
-	must(t, members.UnlinkMember(t.Context(), by, f.admin.ID))
+	must.Succeed(t, members.UnlinkMember(t.Context(), by, f.admin.ID))
 	ended("a code after unlinking", exchange(code, codeBrowser))
 }

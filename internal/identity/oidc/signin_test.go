@@ -17,20 +17,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	again, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
-	must(t, err)
+	again := must.Get(f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true}))(t)
 	if plain := f.begin(); strings.Contains(plain.URL, "prompt=") || !strings.Contains(again.URL, "max_age=0") ||
 		!strings.Contains(again.URL, "prompt=login") {
 		t.Errorf("the requests are %s and %s", plain.URL, again.URL)
 	}
 	f.idp.Discovery = oidctest.Claims{"claims_parameter_supported": true}
-	named, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
-	must(t, err)
+	named := must.Get(f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true}))(t)
 	const claims = "claims=%7B%22id_token%22%3A%7B%22auth_time%22%3A%7B%22essential%22%3Atrue%7D%7D%7D"
 	if plain := f.begin(); strings.Contains(again.URL+plain.URL, "claims=") || !strings.Contains(named.URL, claims) {
 		t.Errorf("with and without support of claims, the requests are %s and %s", named.URL, again.URL)
@@ -39,8 +38,7 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	authenticated := time.Now().Add(-4 * time.Minute).Unix()
 	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": authenticated}
 	start := f.begin()
-	u, err := url.Parse(start.URL)
-	must(t, err)
+	u := must.Get(url.Parse(start.URL))(t)
 	q := u.Query()
 	for name, want := range map[string]string{
 		"response_type": "code", "client_id": oidctest.ClientID, "redirect_uri": publicURL + "/v1/oidc/callback",
@@ -54,10 +52,8 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	if q.Get("nonce") == "" || q.Get("code_challenge") == "" || strings.Contains(start.URL, start.Browser) {
 		t.Errorf("the request is %s", start.URL)
 	}
-	outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice"))
-	must(t, err)
-	session, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser)
-	must(t, err)
+	outcome := must.Get(f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice")))(t)
+	session := must.Get(f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser))(t)
 	if session.Next != "/home" || session.ClientID != clientID {
 		t.Errorf("got %+v", session)
 	}
@@ -72,8 +68,7 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	}
 	// Another address does not change who the person is.
 	f.idp.Token["email"] = "renamed@corp.example"
-	_, err = f.signIn("alice")
-	must(t, err)
+	must.Get(f.signIn("alice"))(t)
 	if n := value[int](f, `SELECT count(*) FROM users`); n != 2 {
 		t.Errorf("%d members", n)
 	}
@@ -90,17 +85,14 @@ func TestAdministratorConfirmsTheLink(t *testing.T) {
 	f.change(oidc.Change{GroupsClaim: new("groups")})
 	f.idp.Token = oidctest.Claims{"groups": []string{"情報システム部"}}
 	start := f.begin()
-	outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "admin"))
-	must(t, err)
+	outcome := must.Get(f.answer(start.Browser, f.idp.Authorize(t, start.URL, "admin")))(t)
 	if outcome.Link == "" || outcome.Code != "" {
 		t.Fatalf("got %+v", outcome)
 	}
 	who := f.admin
 	who.AuthType, who.AuthTime = identity.AuthCognito, time.Now().Add(time.Second)
-	code, err := f.sso.Link(t.Context(), who, f.org, outcome.Link, start.Browser, sso.Origin{})
-	must(t, err)
-	_, err = f.sso.Exchange(t.Context(), f.org, code, start.Browser)
-	must(t, err)
+	code := must.Get(f.sso.Link(t.Context(), who, f.org, outcome.Link, start.Browser, sso.Origin{}))(t)
+	must.Get(f.sso.Exchange(t.Context(), f.org, code, start.Browser))(t)
 	if got := f.groups("admin@corp.example"); got != "情報システム部" {
 		t.Errorf("the groups are %q", got)
 	}
@@ -115,8 +107,7 @@ func TestAttacks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	key := f.idp.Key()
-	public, err := x509.MarshalPKIXPublicKey(key.Public().Key)
-	must(t, err)
+	public := must.Get(x509.MarshalPKIXPublicKey(key.Public().Key))(t)
 	publicPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
 	other := oidctest.New(t)
 	none := func(payload []byte) string {
@@ -204,13 +195,11 @@ func TestResponsesAreUsedOnce(t *testing.T) {
 			t.Errorf("in another browser: %v", err)
 		}
 	}
-	outcome, err := f.answer(start.Browser, q)
-	must(t, err)
+	outcome := must.Get(f.answer(start.Browser, q))(t)
 	if _, err := f.answer(start.Browser, q); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("the response again: %v", err)
 	}
-	_, err = f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser)
-	must(t, err)
+	must.Get(f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser))(t)
 	// A code in a response to another sign-in: the code verifier differs.
 	first, second := f.begin(), f.begin()
 	stolen := f.idp.Authorize(t, first.URL, "victim")
@@ -231,11 +220,9 @@ func TestResponsesAreUsedOnce(t *testing.T) {
 func TestRotatedKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.signIn("new")
-	must(t, err)
+	must.Get(f.signIn("new"))(t)
 	old := f.idp.Rotate(t)
-	_, err = f.signIn("new")
-	must(t, err)
+	must.Get(f.signIn("new"))(t)
 	f.idp.Sign = func(payload []byte) string { return oidctest.SignWith(t, jose.RS256, old, payload) }
 	if _, err := f.signIn("new"); fault.CodeOf(err) != sso.CodeResponse {
 		t.Errorf("a withdrawn key: %v", err)
@@ -259,8 +246,7 @@ func TestAuthenticationMustBeStrongAndRecentEnough(t *testing.T) {
 		}
 	}
 	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": now}
-	_, err := f.signIn("new")
-	must(t, err)
+	must.Get(f.signIn("new"))(t)
 }
 
 // TestReauthenticationMustBeRecent: a reauthentication is refused if auth_time is missing or before the sign-in began. An
@@ -271,8 +257,7 @@ func TestReauthenticationMustBeRecent(t *testing.T) {
 	confirm := func(token oidctest.Claims) (sso.Session, error) {
 		t.Helper()
 		f.idp.Token = token
-		start, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
-		must(t, err)
+		start := must.Get(f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true}))(t)
 		outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice"))
 		if err != nil {
 			return sso.Session{}, err
@@ -292,13 +277,11 @@ func TestReauthenticationMustBeRecent(t *testing.T) {
 		}
 	}
 	_, err := confirm(oidctest.Claims{"auth_time": now.Add(-time.Minute).Unix()}) // By a clock that is slow.
-	must(t, err)
-	_, err = confirm(oidctest.Claims{"auth_time": now.Add(time.Minute).Unix()})
-	must(t, err)
+	must.Succeed(t, err)
+	must.Get(confirm(oidctest.Claims{"auth_time": now.Add(time.Minute).Unix()}))(t)
 
 	f.idp.Token = nil
-	_, err = f.signIn("bob")
-	must(t, err)
+	must.Get(f.signIn("bob"))(t)
 	if at := value[time.Time](f, `
 		SELECT g.authenticated_at FROM pool_grants g WHERE g.provider_person = 'bob'`); now.Sub(at) < time.Hour {
 		t.Errorf("without auth_time, authenticated at %s", at)
@@ -317,8 +300,7 @@ func TestClaimsOfUserInfo(t *testing.T) {
 		t.Errorf("UserInfo of another person: %v", err)
 	}
 	f.idp.UserInfo["sub"] = "new"
-	_, err := f.signIn("new")
-	must(t, err)
+	must.Get(f.signIn("new"))(t)
 	if name := value[string](f, `SELECT name FROM users WHERE email = 'info@corp.example'`); name != "情報 太郎" {
 		t.Errorf("the name is %q", name)
 	}
@@ -336,18 +318,15 @@ func TestGroupsAreSetAtSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.change(oidc.Change{GroupsClaim: new("groups")})
-	_, err := f.sql.Exec(t.Context(), `
+	must.Get(f.sql.Exec(t.Context(), `
 		INSERT INTO member_groups (id, organization_id, name, request_id, request_hash)
-		VALUES ($1, $2, '営業部', $1, '')`, uuid.New(), f.org)
-	must(t, err)
-	_, err = f.sql.Exec(t.Context(), `
-		INSERT INTO group_members SELECT organization_id, id, $1 FROM member_groups`, f.alice.ID)
-	must(t, err)
+		VALUES ($1, $2, '営業部', $1, '')`, uuid.New(), f.org))(t)
+	must.Get(f.sql.Exec(t.Context(), `
+		INSERT INTO group_members SELECT organization_id, id, $1 FROM member_groups`, f.alice.ID))(t)
 	set := func(claim any) string {
 		t.Helper()
 		f.idp.Token = oidctest.Claims{"groups": claim}
-		_, err := f.signIn("alice")
-		must(t, err)
+		must.Get(f.signIn("alice"))(t)
 		return f.groups("alice@corp.example")
 	}
 	// The name of the administrators' group is taken.
@@ -355,21 +334,18 @@ func TestGroupsAreSetAtSignIn(t *testing.T) {
 		"organization-super-admin,営業部,営業部（2）,経理部" {
 		t.Errorf("the groups are %q", got)
 	}
-	_, err = f.sql.Exec(t.Context(), `UPDATE member_groups SET name = '会計' WHERE external_id = '経理部'`)
-	must(t, err)
+	must.Get(f.sql.Exec(t.Context(), `UPDATE member_groups SET name = '会計' WHERE external_id = '経理部'`))(t)
 	if got := set([]string{"経理部"}); got != "会計,営業部" {
 		t.Errorf("after leaving two groups, the groups are %q", got)
 	}
 	// A project that the group has managed gets another manager when the group's only member leaves it.
 	project := uuid.New()
-	_, err = f.sql.Exec(t.Context(), `
+	must.Get(f.sql.Exec(t.Context(), `
 		INSERT INTO projects (id, organization_id, name, request_id, request_hash) VALUES ($1, $2, '決算', $1, '')`,
-		project, f.org)
-	must(t, err)
-	_, err = f.sql.Exec(t.Context(), `
+		project, f.org))(t)
+	must.Get(f.sql.Exec(t.Context(), `
 		INSERT INTO project_grants (organization_id, project_id, group_id, role)
-		SELECT $1, $2, id, 'manager' FROM member_groups WHERE external_id = '経理部'`, f.org, project)
-	must(t, err)
+		SELECT $1, $2, id, 'manager' FROM member_groups WHERE external_id = '経理部'`, f.org, project))(t)
 	if got := set(nil); got != "営業部" {
 		t.Errorf("without the claim, the groups are %q", got)
 	}
@@ -383,8 +359,7 @@ func TestGroupsAreSetAtSignIn(t *testing.T) {
 		"_claim_names":   oidctest.Claims{"groups": "src1"},
 		"_claim_sources": oidctest.Claims{"src1": oidctest.Claims{"endpoint": "https://graph.example"}},
 	}
-	_, err = f.signIn("alice")
-	must(t, err)
+	must.Get(f.signIn("alice"))(t)
 	if got := f.groups("alice@corp.example"); got != "会計,営業部" {
 		t.Errorf("with a reference, the groups are %q", got)
 	}
@@ -392,10 +367,9 @@ func TestGroupsAreSetAtSignIn(t *testing.T) {
 		t.Errorf("the role is %s", role)
 	}
 	// At the limit, no group is added.
-	_, err = f.sql.Exec(t.Context(), `
+	must.Get(f.sql.Exec(t.Context(), `
 		INSERT INTO member_groups (id, organization_id, name, request_id, request_hash)
-		SELECT gen_random_uuid(), $1, 'g' || n, gen_random_uuid(), '' FROM generate_series(1, 496) n`, f.org)
-	must(t, err)
+		SELECT gen_random_uuid(), $1, 'g' || n, gen_random_uuid(), '' FROM generate_series(1, 496) n`, f.org))(t)
 	if got := set([]string{"最後", "超過", "経理部"}); got != "会計,営業部" {
 		t.Errorf("at the limit, the groups are %q", got)
 	}

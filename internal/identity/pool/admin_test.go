@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // invitation returns the call with which the server invites a user.
@@ -38,11 +39,10 @@ func described(list []types.AttributeType) map[string]string {
 
 func (f *fixture) adminGet(t *testing.T, name string) *cognito.AdminGetUserOutput {
 	t.Helper()
-	out, err := f.admin.AdminGetUser(t.Context(), &cognito.AdminGetUserInput{
+	out := must.Get(f.admin.AdminGetUser(t.Context(), &cognito.AdminGetUserInput{
 		UserPoolId: aws.String(poolID),
 		Username:   aws.String(name),
-	})
-	must(t, err)
+	}))(t)
 	return out
 }
 
@@ -51,7 +51,7 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	out, err := f.admin.AdminCreateUser(ctx, invitation(newcomer, "新人"))
-	must(t, err)
+	must.Succeed(t, err)
 	u := out.User
 	known := described(u.Attributes)
 	if !u.Enabled || u.UserStatus != types.UserStatusTypeForceChangePassword || *u.Username != known["sub"] ||
@@ -73,8 +73,7 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 		UserPoolId: aws.String(poolID), Username: aws.String(newcomer),
 		MessageAction: types.MessageActionTypeResend,
 	}
-	again, err := f.admin.AdminCreateUser(ctx, resend)
-	must(t, err)
+	again := must.Get(f.admin.AdminCreateUser(ctx, resend))(t)
 	resent := arrived(t, f.mail.invitations)
 	if *again.User.Username != *u.Username || resent.TemporaryPassword == sent.TemporaryPassword ||
 		resent.Name != "新人" {
@@ -83,8 +82,7 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 	_, err = f.signIn(ctx, newcomer, sent.TemporaryPassword)
 	wantNotAuthorized(t, err, incorrect) // Replaced.
 	f.clock.Advance(7*24*time.Hour - time.Millisecond)
-	_, err = f.answer(ctx, f.challenge(t, newcomer, resent.TemporaryPassword), answers(newcomer, chosen))
-	must(t, err)
+	must.Get(f.answer(ctx, f.challenge(t, newcomer, resent.TemporaryPassword), answers(newcomer, chosen)))(t)
 	_, err = f.admin.AdminCreateUser(ctx, resend)
 	wantRefusal(t, err, "UnsupportedUserStateException",
 		"Resend not possible. User status is not FORCE_CHANGE_PASSWORD.")
@@ -106,7 +104,7 @@ func TestAdminCreateUserVariants(t *testing.T) {
 		TemporaryPassword: aws.String(temporary),
 	}
 	out, err := f.admin.AdminCreateUser(ctx, in)
-	must(t, err)
+	must.Succeed(t, err)
 	known := described(out.User.Attributes)
 	if known["email"] != "shizuka@example.com" || known["email_verified"] != "false" ||
 		known["name"] != "shizuka@example.com" {
@@ -116,11 +114,11 @@ func TestAdminCreateUserVariants(t *testing.T) {
 
 	// An external user keeps the sub, and their sessions end.
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
-	must(t, err)
+	must.Succeed(t, err)
 	tokens, err := f.SignInExternal(ctx, sub, pool.External{})
-	must(t, err)
+	must.Succeed(t, err)
 	out, err = f.admin.AdminCreateUser(ctx, invitation(outsider, "外部"))
-	must(t, err)
+	must.Succeed(t, err)
 	if *out.User.Username != sub.String() || out.User.UserStatus != types.UserStatusTypeForceChangePassword {
 		t.Errorf("made %+v", out.User)
 	}
@@ -217,14 +215,13 @@ func TestR45_AdministrationEndsSessions(t *testing.T) {
 	id, name := aws.String(poolID), aws.String(f.sub.String())
 	tokens := f.mustSignIn(t)
 	_, err := f.admin.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{UserPoolId: id, Username: name})
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.refresh(ctx, *tokens.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 
 	tokens = f.mustSignIn(t)
 	for range 2 {
-		_, err = f.admin.AdminDisableUser(ctx, &cognito.AdminDisableUserInput{UserPoolId: id, Username: name})
-		must(t, err)
+		must.Get(f.admin.AdminDisableUser(ctx, &cognito.AdminDisableUserInput{UserPoolId: id, Username: name}))(t)
 	}
 	if f.adminGet(t, email).Enabled {
 		t.Error("still enabled")
@@ -233,12 +230,10 @@ func TestR45_AdministrationEndsSessions(t *testing.T) {
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 	_, err = f.signIn(ctx, email, password)
 	wantNotAuthorized(t, err, "User is disabled.")
-	_, err = f.admin.AdminEnableUser(ctx, &cognito.AdminEnableUserInput{UserPoolId: id, Username: name})
-	must(t, err)
+	must.Get(f.admin.AdminEnableUser(ctx, &cognito.AdminEnableUserInput{UserPoolId: id, Username: name}))(t)
 	tokens = f.mustSignIn(t)
 
-	_, err = f.admin.AdminDeleteUser(ctx, &cognito.AdminDeleteUserInput{UserPoolId: id, Username: name})
-	must(t, err)
+	must.Get(f.admin.AdminDeleteUser(ctx, &cognito.AdminDeleteUserInput{UserPoolId: id, Username: name}))(t)
 	_, err = f.getUser(ctx, *tokens.AccessToken)
 	wantRefusal(t, err, "UserNotFoundException", "User does not exist.")
 	_, err = f.signIn(ctx, email, password)
@@ -283,13 +278,12 @@ func TestAdminUpdateUserAttributes(t *testing.T) {
 	name := aws.String(f.sub.String())
 	tokens := f.mustSignIn(t)
 	code := f.code(t, email)
-	must(t, f.update(t, name, "name", "山田 太郎"))
+	must.Succeed(t, f.update(t, name, "name", "山田 太郎"))
 	got := described(f.adminGet(t, email).UserAttributes)
 	if got["name"] != "山田 太郎" || got["email"] != email || got["email_verified"] != "true" {
 		t.Errorf("attributes %v", got)
 	}
-	out, err := f.refresh(ctx, *tokens.RefreshToken)
-	must(t, err)
+	out := must.Get(f.refresh(ctx, *tokens.RefreshToken))(t)
 	if _, id := claims(t, out.AuthenticationResult.IdToken); id["name"] != "山田 太郎" {
 		t.Errorf("id token %v", id)
 	}
@@ -297,13 +291,13 @@ func TestAdminUpdateUserAttributes(t *testing.T) {
 	wantRefusal(t, f.update(t, name, "email", newcomer), "AliasExistsException",
 		"An account with the given email already exists.")
 	wantRefusal(t, f.update(t, name, "email", "x"), "InvalidParameterException", "Invalid email address format.")
-	must(t, f.update(t, name, "email", "Taro@Example.com"))
+	must.Succeed(t, f.update(t, name, "email", "Taro@Example.com"))
 	got = described(f.adminGet(t, f.sub.String()).UserAttributes)
 	if got["email"] != "taro@example.com" || got["email_verified"] != "false" {
 		t.Errorf("attributes %v", got)
 	}
 	// A code sent to the old address is void, and the new address is unverified.
 	wantRefusal(t, f.confirm(ctx, f.sub.String(), code, fresh), "ExpiredCodeException", askAgain)
-	must(t, f.update(t, name, "email_verified", "true"))
-	must(t, f.confirm(ctx, "taro@example.com", f.code(t, "taro@example.com"), fresh))
+	must.Succeed(t, f.update(t, name, "email_verified", "true"))
+	must.Succeed(t, f.confirm(ctx, "taro@example.com", f.code(t, "taro@example.com"), fresh))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
@@ -30,7 +31,7 @@ func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
 		t.Errorf("tokens: %+v", first)
 	}
 	user, err := f.getUser(ctx, *first.AccessToken)
-	must(t, err)
+	must.Succeed(t, err)
 	got := map[string]string{}
 	for _, a := range user.UserAttributes {
 		got[*a.Name] = *a.Value
@@ -46,21 +47,19 @@ func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
 	}
 
 	second := f.mustSignIn(t)
-	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+	must.Get(f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 		ClientId: aws.String(clientID),
 		Token:    first.RefreshToken,
-	})
-	must(t, err)
+	}))(t)
 	_, err = f.refresh(ctx, *first.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 	_, err = f.getUser(ctx, *first.AccessToken)
 	wantNotAuthorized(t, err, "Access Token has been revoked")
 	_, err = f.getUser(ctx, *second.AccessToken)
-	must(t, err) // Another device.
+	must.Succeed(t, err) // Another device.
 
 	third := f.mustSignIn(t)
-	_, err = f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: second.AccessToken})
-	must(t, err)
+	must.Get(f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: second.AccessToken}))(t)
 	for _, result := range []*types.AuthenticationResultType{second, third} {
 		_, err = f.refresh(ctx, *result.RefreshToken)
 		wantNotAuthorized(t, err, "Refresh Token has been revoked")
@@ -106,14 +105,13 @@ func TestR37_Lifetimes(t *testing.T) {
 	}
 	f.clock.Advance(time.Hour - 2*time.Second)
 	_, err := f.getUser(ctx, *result.AccessToken)
-	must(t, err)
+	must.Succeed(t, err)
 	f.clock.Advance(2 * time.Second)
 	_, err = f.getUser(ctx, *result.AccessToken)
 	wantNotAuthorized(t, err, "Access Token has expired")
 
 	f.clock.Advance(30*24*time.Hour - time.Hour - time.Millisecond)
-	_, err = f.refresh(ctx, *result.RefreshToken)
-	must(t, err)
+	must.Get(f.refresh(ctx, *result.RefreshToken))(t)
 	f.clock.Advance(time.Millisecond)
 	_, err = f.refresh(ctx, *result.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has expired")
@@ -220,8 +218,7 @@ func TestR39_SuccessResets(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 	// Another user is not affected.
 	f.create(t, pool.NewUser{Email: "jiro@example.com", Name: "次郎", PermanentPassword: password})
-	_, err = f.signIn(t.Context(), "jiro@example.com", password)
-	must(t, err)
+	must.Get(f.signIn(t.Context(), "jiro@example.com", password))(t)
 }
 
 // TestR39_FloodOfAttempts: concurrent attempts reveal the result of no more than five passwords.
@@ -289,10 +286,10 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	f.sdk = newSDK(f.server)
 	f.create(t, pool.NewUser{Email: email, Name: "花子", PermanentPassword: password})
 	disabled := f.create(t, pool.NewUser{Email: "off@example.com", Name: "停止", PermanentPassword: password})
-	must(t, f.DisableUser(t.Context(), disabled))
+	must.Succeed(t, f.DisableUser(t.Context(), disabled))
 	f.create(t, pool.NewUser{Email: newcomer, Name: "新人", TemporaryPassword: temporary})
 	none := f.create(t, pool.NewUser{Email: "none@example.com", Name: "無し", PermanentPassword: password})
-	must(t, f.db.SetPoolPassword(t.Context(), none, pool.Password{Status: pool.StatusConfirmed}, c.Now()))
+	must.Succeed(t, f.db.SetPoolPassword(t.Context(), none, pool.Password{Status: pool.StatusConfirmed}, c.Now()))
 
 	names := []string{
 		email, "nobody@example.com", uuid.NewString(), "no address", "off@example.com", newcomer, "none@example.com",
@@ -354,21 +351,21 @@ func TestAccountStateIsRevealedOnlyWithTheRightPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	must(t, f.DisableUser(ctx, f.sub))
+	must.Succeed(t, f.DisableUser(ctx, f.sub))
 	_, err := f.signIn(ctx, email, password)
 	wantNotAuthorized(t, err, "User is disabled.")
 	_, err = f.signIn(ctx, email, "wrong")
 	wantNotAuthorized(t, err, incorrect)
-	must(t, f.EnableUser(ctx, f.sub))
+	must.Succeed(t, f.EnableUser(ctx, f.sub))
 	f.mustSignIn(t)
 
-	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(ctx, password)
-	must(t, err)
-	must(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusResetRequired},
+	hash := must.Get(pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(ctx, password))(t)
+	must.Succeed(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusResetRequired},
 		f.clock.Now()))
 	_, err = f.signIn(ctx, email, password)
 	wantRefusal(t, err, "PasswordResetRequiredException", "Password reset required for the user")
-	must(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusUnconfirmed}, f.clock.Now()))
+	must.Succeed(t,
+		f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusUnconfirmed}, f.clock.Now()))
 	_, err = f.signIn(ctx, email, password)
 	wantRefusal(t, err, "UserNotConfirmedException", "User is not confirmed.")
 	_, err = f.signIn(ctx, email, "wrong")
@@ -396,7 +393,7 @@ func TestR45_DisablingAndNewPasswordsEndSessions(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			result := f.mustSignIn(t)
-			must(t, end(f, t.Context()))
+			must.Succeed(t, end(f, t.Context()))
 			_, err := f.refresh(t.Context(), *result.RefreshToken)
 			wantNotAuthorized(t, err, "Refresh Token has been revoked")
 			_, err = f.getUser(t.Context(), *result.AccessToken)
@@ -409,7 +406,7 @@ func TestDeletedUserIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	result := f.mustSignIn(t)
-	must(t, f.DeleteUser(t.Context(), f.sub))
+	must.Succeed(t, f.DeleteUser(t.Context(), f.sub))
 	_, err := f.refresh(t.Context(), *result.RefreshToken)
 	wantNotAuthorized(t, err, "Invalid Refresh Token.")
 	_, err = f.getUser(t.Context(), *result.AccessToken)
@@ -435,13 +432,11 @@ func TestChangePassword(t *testing.T) {
 	err := f.changePassword(ctx, here.AccessToken, password, "short")
 	wantRefusal(t, err, "InvalidPasswordException", "Password does not conform to policy: Password not long enough")
 	wantNotAuthorized(t, f.changePassword(ctx, here.IdToken, password, next), "Invalid Access Token")
-	must(t, f.changePassword(ctx, here.AccessToken, password, next))
+	must.Succeed(t, f.changePassword(ctx, here.AccessToken, password, next))
 	_, err = f.signIn(ctx, email, password)
 	wantNotAuthorized(t, err, incorrect)
-	_, err = f.signIn(ctx, email, next)
-	must(t, err)
-	_, err = f.refresh(ctx, *here.RefreshToken)
-	must(t, err)
+	must.Get(f.signIn(ctx, email, next))(t)
+	must.Get(f.refresh(ctx, *here.RefreshToken))(t)
 	_, err = f.refresh(ctx, *elsewhere.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 
@@ -454,7 +449,7 @@ func TestChangePassword(t *testing.T) {
 	_, err = f.signIn(ctx, email, next)
 	wantNotAuthorized(t, err, exceeded)
 	f.clock.Advance(time.Second)
-	must(t, f.changePassword(ctx, here.AccessToken, next, password))
+	must.Succeed(t, f.changePassword(ctx, here.AccessToken, next, password))
 
 	r := f.post(t, "ChangePassword", `{"AccessToken":"a.b.c"}`)
 	if r.status != 400 || r.fields["message"] != "2 validation errors detected: "+

@@ -15,6 +15,8 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // exchange is a call to a user pool, and its answer.
@@ -29,12 +31,11 @@ type exchange struct {
 // SDK sends the same requests, and knows every member of the answers and every error.
 func TestShapesOfAWS(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/aws_mfa.json")
-	must(t, err)
+	text := must.Get(os.ReadFile("testdata/aws_mfa.json"))(t)
 	var recorded struct {
 		SignIns map[string][]exchange `json:"sign_ins"`
 	}
-	must(t, json.Unmarshal(text, &recorded))
+	must.Succeed(t, json.Unmarshal(text, &recorded))
 	if len(recorded.SignIns) == 0 {
 		t.Fatal("no sign-ins")
 	}
@@ -70,7 +71,7 @@ func (e exchange) check(t *testing.T) {
 		e.checkError(t, err)
 		return
 	}
-	must(t, err)
+	must.Succeed(t, err)
 	if got := decoded(t, encoded(t, output)); !reflect.DeepEqual(given(got), given(e.Response)) {
 		t.Errorf("%s: the SDK reads %v", e.Operation, got)
 	}
@@ -98,7 +99,7 @@ func callSDK[In, Out any](
 ) (any, error) {
 	t.Helper()
 	var in In
-	must(t, json.Unmarshal(encoded(t, request), &in))
+	must.Succeed(t, json.Unmarshal(encoded(t, request), &in))
 	return call(ctx, &in)
 }
 
@@ -134,13 +135,12 @@ func given(answer any) any {
 
 func encoded(t *testing.T, value any) []byte {
 	t.Helper()
-	text, err := json.Marshal(value)
-	must(t, err)
+	text := must.Get(json.Marshal(value))(t)
 	return text
 }
 
 func decoded(t *testing.T, text []byte) (value any) {
 	t.Helper()
-	must(t, json.Unmarshal(text, &value))
+	must.Succeed(t, json.Unmarshal(text, &value))
 	return value
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -39,26 +40,24 @@ func TestR43_NewPasswordRequired(t *testing.T) {
 	f := withNewcomer(t)
 	ctx := t.Context()
 	out, err := f.signIn(ctx, newcomer, temporary)
-	must(t, err)
+	must.Succeed(t, err)
 	if out.AuthenticationResult != nil || out.ChallengeName != types.ChallengeNameTypeNewPasswordRequired {
 		t.Fatalf("got %+v", out)
 	}
-	user, err := f.UserByEmail(ctx, newcomer)
-	must(t, err)
+	user := must.Get(f.UserByEmail(ctx, newcomer))(t)
 	if out.ChallengeParameters["USER_ID_FOR_SRP"] != user.Sub.String() ||
 		out.ChallengeParameters["requiredAttributes"] != "[]" {
 		t.Errorf("parameters: %v", out.ChallengeParameters)
 	}
 	var known map[string]string
-	must(t, json.Unmarshal([]byte(out.ChallengeParameters["userAttributes"]), &known))
+	must.Succeed(t, json.Unmarshal([]byte(out.ChallengeParameters["userAttributes"]), &known))
 	if known["email"] != newcomer || known["name"] != "新人" || known["email_verified"] != "true" || len(known) != 3 {
 		t.Errorf("attributes: %v", known)
 	}
 
 	params := answers(newcomer, chosen)
 	params["userAttributes.name"] = " 新人 太郎 "
-	done, err := f.answer(ctx, out.Session, params)
-	must(t, err)
+	done := must.Get(f.answer(ctx, out.Session, params))(t)
 	if aws.ToString(done.AuthenticationResult.RefreshToken) == "" || done.AuthenticationResult.ExpiresIn != 3600 {
 		t.Fatalf("got %+v", done.AuthenticationResult)
 	}
@@ -68,8 +67,7 @@ func TestR43_NewPasswordRequired(t *testing.T) {
 	}
 	_, err = f.signIn(ctx, newcomer, temporary)
 	wantNotAuthorized(t, err, incorrect)
-	again, err := f.signIn(ctx, newcomer, chosen)
-	must(t, err)
+	again := must.Get(f.signIn(ctx, newcomer, chosen))(t)
 	if again.AuthenticationResult == nil {
 		t.Errorf("still challenged: %v", again.ChallengeName)
 	}
@@ -113,24 +111,23 @@ func TestR43_SessionEndsWithThePasswordThatItReplaces(t *testing.T) {
 	f := withNewcomer(t)
 	ctx := t.Context()
 	user, err := f.UserByEmail(ctx, newcomer)
-	must(t, err)
+	must.Succeed(t, err)
 	first, second := f.challenge(t, newcomer, temporary), f.challenge(t, newcomer, temporary)
-	_, err = f.answer(ctx, first, answers(newcomer, chosen))
-	must(t, err)
+	must.Get(f.answer(ctx, first, answers(newcomer, chosen)))(t)
 	_, err = f.answer(ctx, second, answers(newcomer, "Someone-else-1"))
 	wantNotAuthorized(t, err, badSession)
 
-	must(t, f.SetPassword(ctx, user.Sub, temporary, false))
+	must.Succeed(t, f.SetPassword(ctx, user.Sub, temporary, false))
 	third := f.challenge(t, newcomer, temporary)
-	must(t, f.SetPassword(ctx, user.Sub, "Another-kari-2", false))
+	must.Succeed(t, f.SetPassword(ctx, user.Sub, "Another-kari-2", false))
 	_, err = f.answer(ctx, third, answers(newcomer, chosen))
 	wantNotAuthorized(t, err, badSession)
 
 	fourth := f.challenge(t, newcomer, "Another-kari-2")
-	must(t, f.DisableUser(ctx, user.Sub))
+	must.Succeed(t, f.DisableUser(ctx, user.Sub))
 	_, err = f.answer(ctx, fourth, answers(newcomer, chosen))
 	wantNotAuthorized(t, err, "User is disabled.")
-	must(t, f.EnableUser(ctx, user.Sub))
+	must.Succeed(t, f.EnableUser(ctx, user.Sub))
 	_, err = f.answer(ctx, fourth, answers(newcomer, chosen))
 	wantNotAuthorized(t, err, badSession)
 }
@@ -174,7 +171,7 @@ func TestTemporaryPasswordExpiresForExternalUsers(t *testing.T) {
 	sub := f.create(t, pool.NewUser{Email: newcomer, Name: "新人", TemporaryPassword: temporary})
 	change := func() error {
 		tokens, err := f.SignInExternal(ctx, sub, pool.External{})
-		must(t, err)
+		must.Succeed(t, err)
 		_, err = f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
 			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary),
 			ProposedPassword: aws.String(fresh),
@@ -183,8 +180,8 @@ func TestTemporaryPasswordExpiresForExternalUsers(t *testing.T) {
 	}
 	f.clock.Advance(7 * 24 * time.Hour)
 	wantNotAuthorized(t, change(), "Temporary password has expired and must be reset by an administrator.")
-	must(t, f.SetPassword(ctx, sub, temporary, false))
-	must(t, change())
+	must.Succeed(t, f.SetPassword(ctx, sub, temporary, false))
+	must.Succeed(t, change())
 }
 
 func TestChallengeRefusals(t *testing.T) {
@@ -269,6 +266,5 @@ func TestChallengeRefusals(t *testing.T) {
 		})
 	}
 	// No attempt consumed the session.
-	_, err := f.answer(t.Context(), session, answers(newcomer, chosen))
-	must(t, err)
+	must.Get(f.answer(t.Context(), session, answers(newcomer, chosen)))(t)
 }

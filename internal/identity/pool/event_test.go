@@ -18,6 +18,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // at returns the fixture with calls from an address, and from a browser with the given device secret or, for "", a
@@ -47,8 +48,8 @@ func (f *fixture) member(t *testing.T) uuid.UUID {
 		ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito",
 		MailDomains: []string{"example.com"},
 	}
-	must(t, f.db.CreateOrganization(t.Context(), o))
-	must(t, f.db.CreateUser(t.Context(), identity.NewUser{
+	must.Succeed(t, f.db.CreateOrganization(t.Context(), o))
+	must.Succeed(t, f.db.CreateUser(t.Context(), identity.NewUser{
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: o.ID, Subject: f.sub.String(), Email: email, Name: "山田 花子",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
@@ -62,7 +63,7 @@ func (f *fixture) events(t *testing.T, organization *uuid.UUID) []string {
 		OrganizationID: organization, Kind: org.SignIns,
 		Limit: 100,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	var entries []string
 	for _, e := range slices.Backward(events) {
 		if (organization == nil) != (e.OrganizationID == nil) {
@@ -106,38 +107,35 @@ func TestSignInsAreAudited(t *testing.T) {
 	first := here.mustSignIn(t)
 	tick()
 	_, err := here.forgot(ctx, email)
-	must(t, err)
+	must.Succeed(t, err)
 	code := arrived(t, f.mail.codes).Code
 	tick()
 	if err := here.confirm(ctx, email, other(code, 1), fresh); err == nil {
 		t.Error("a wrong code was taken")
 	}
 	tick()
-	must(t, here.confirm(ctx, email, code, fresh))
+	must.Succeed(t, here.confirm(ctx, email, code, fresh))
 	tick()
 	_, err = here.refresh(ctx, *first.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 	tick()
-	out, err := here.signIn(ctx, email, fresh)
-	must(t, err)
+	out := must.Get(here.signIn(ctx, email, fresh))(t)
 	tick()
-	must(t, here.changePassword(ctx, out.AuthenticationResult.AccessToken, fresh, password))
+	must.Succeed(t, here.changePassword(ctx, out.AuthenticationResult.AccessToken, fresh, password))
 	tick()
+	must.Get(here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		ClientId: aws.String(clientID),
+		Token:    out.AuthenticationResult.RefreshToken,
+	}))(t)
 	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 		ClientId: aws.String(clientID),
 		Token:    out.AuthenticationResult.RefreshToken,
 	})
-	must(t, err)
-	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
-		ClientId: aws.String(clientID),
-		Token:    out.AuthenticationResult.RefreshToken,
-	})
-	must(t, err) // The session has already ended, so there is only one entry.
+	must.Succeed(t, err) // The session has already ended, so there is only one entry.
 	tick()
 	last := here.mustSignIn(t)
 	tick()
-	_, err = here.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: last.AccessToken})
-	must(t, err)
+	must.Get(here.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: last.AccessToken}))(t)
 	wantEvents(t, f.events(t, &organization),
 		"session.fail unknown 192.0.2.7 x5 password",
 		"session.lock unknown 192.0.2.7 x1",
@@ -167,14 +165,13 @@ func TestUnknownNamesDoNotFillTheAuditLog(t *testing.T) {
 		for i := range 4 {
 			_, err := there.signIn(ctx, "typed-"+strconv.Itoa(i)+"@example.com", "wrong")
 			wantNotAuthorized(t, err, incorrect)
-			_, err = there.forgot(ctx, "typed-"+strconv.Itoa(i)+"@example.com")
-			must(t, err)
+			must.Get(there.forgot(ctx, "typed-"+strconv.Itoa(i)+"@example.com"))(t)
 			_, err = there.refresh(ctx, "unknown")
 			wantNotAuthorized(t, err, "Invalid Refresh Token.")
 		}
 	}
 	events, total, err := f.db.ListEvents(ctx, org.AuditQuery{Limit: 100})
-	must(t, err)
+	must.Succeed(t, err)
 	if total != 9 {
 		t.Errorf("%d entries", total)
 	}
@@ -217,10 +214,9 @@ func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its wrong passwords are counted there too.
 	wantNotAuthorized(t, err, incorrect)
-	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, password)
-	must(t, err)
+	must.Get(f.at("203.0.113.1", "known").signIn(ctx, email, password))(t)
 	_, err = f.at("203.0.113.2", "").signIn(ctx, email, password) // The right password has reset the count.
-	must(t, err)
+	must.Succeed(t, err)
 	// Addresses in one IPv6 /64 count as one.
 	for i := range 5 {
 		_, err := f.at("2001:db8::"+strconv.Itoa(i+1), "").signIn(ctx, email, "wrong")
@@ -228,8 +224,7 @@ func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	}
 	_, err = f.at("2001:db8::ffff", "").signIn(ctx, email, password)
 	wantNotAuthorized(t, err, exceeded)
-	_, err = f.at("2001:db8:0:1::1", "").signIn(ctx, email, password)
-	must(t, err)
+	must.Get(f.at("2001:db8:0:1::1", "").signIn(ctx, email, password))(t)
 }
 
 func TestNewDevicesAndPasswordsAreMailed(t *testing.T) {
@@ -253,13 +248,12 @@ func TestNewDevicesAndPasswordsAreMailed(t *testing.T) {
 	program.mustSignIn(t)
 	arrived(t, f.mail.devices)
 	program.mustSignIn(t)
-	must(t, phone.changePassword(ctx, tokens.AccessToken, password, fresh))
+	must.Succeed(t, phone.changePassword(ctx, tokens.AccessToken, password, fresh))
 	if got := arrived(t, f.mail.changed); got.Email != email || got.Address != "192.0.2.3" {
 		t.Errorf("notice %+v", got)
 	}
-	_, err := phone.forgot(ctx, email)
-	must(t, err)
-	must(t, phone.confirm(ctx, email, arrived(t, f.mail.codes).Code, password))
+	must.Get(phone.forgot(ctx, email))(t)
+	must.Succeed(t, phone.confirm(ctx, email, arrived(t, f.mail.codes).Code, password))
 	arrived(t, f.mail.changed)
 	f.mail.setFailure(http.ErrHandlerTimeout) // A failed mail does not prevent the sign-in.
 	f.at("192.0.2.5", "tablet").mustSignIn(t)

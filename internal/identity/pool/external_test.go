@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const outsider = "gaibu@example.com"
@@ -28,8 +29,7 @@ func TestExternalUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	sub, err := f.CreateExternalUser(ctx, uuid.Nil, " Gaibu@Example.com", " 外部 花子 ")
-	must(t, err)
+	sub := must.Get(f.CreateExternalUser(ctx, uuid.Nil, " Gaibu@Example.com", " 外部 花子 "))(t)
 	again, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	if err != nil || again != sub {
 		t.Errorf("again: %v, %v", again, err)
@@ -38,8 +38,7 @@ func TestExternalUsers(t *testing.T) {
 	if err != nil || again != sub {
 		t.Errorf("by sub: %v, %v", again, err)
 	}
-	user, err := f.UserByEmail(ctx, outsider)
-	must(t, err)
+	user := must.Get(f.UserByEmail(ctx, outsider))(t)
 	if user.Sub != sub || user.Name != "外部 花子" || user.Status != pool.StatusExternalProvider || !user.Enabled ||
 		!user.EmailVerified || user.PasswordHash != "" {
 		t.Errorf("user %+v", user)
@@ -90,10 +89,8 @@ func TestExternalSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
-	must(t, err)
-	tokens, err := f.SignInExternal(ctx, sub, pool.External{})
-	must(t, err)
+	sub := must.Get(f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子"))(t)
+	tokens := must.Get(f.SignInExternal(ctx, sub, pool.External{}))(t)
 	if tokens.ExpiresIn != 3600 || tokens.TokenType != "Bearer" || tokens.RefreshToken == "" {
 		t.Errorf("tokens %+v", tokens)
 	}
@@ -120,23 +117,21 @@ func TestExternalSessions(t *testing.T) {
 		t.Errorf("user %+v, %v", out, err)
 	}
 	f.clock.Advance(10 * time.Minute)
-	renewed, err := f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
-	must(t, err)
+	renewed := must.Get(f.RefreshExternal(ctx, ssoID, tokens.RefreshToken))(t)
 	_, next := claims(t, &renewed.IDToken)
 	if renewed.RefreshToken != "" || next["auth_time"] != id["auth_time"] || next["origin_jti"] != id["origin_jti"] ||
 		next["jti"] == id["jti"] {
 		t.Errorf("renewed %+v, %v", renewed, next)
 	}
 	session := uuid.MustParse(id["origin_jti"].(string))
-	must(t, f.RevokeSession(ctx, session))
-	must(t, f.RevokeSession(ctx, session))
-	must(t, f.RevokeSession(ctx, uuid.New()))
+	must.Succeed(t, f.RevokeSession(ctx, session))
+	must.Succeed(t, f.RevokeSession(ctx, session))
+	must.Succeed(t, f.RevokeSession(ctx, uuid.New()))
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
 	_, err = f.getUser(ctx, tokens.AccessToken)
 	wantNotAuthorized(t, err, "Access Token has been revoked")
-	_, err = f.getUser(ctx, *own.AccessToken)
-	must(t, err)
+	must.Get(f.getUser(ctx, *own.AccessToken))(t)
 }
 
 func TestSessionsBelongToOneClient(t *testing.T) {
@@ -145,7 +140,7 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 	ctx := t.Context()
 	// A user with a password whose organization uses its own provider.
 	external, err := f.SignInExternal(ctx, f.sub, pool.External{})
-	must(t, err)
+	must.Succeed(t, err)
 	own := f.mustSignIn(t)
 
 	for _, flow := range []string{"REFRESH_TOKEN_AUTH", "REFRESH_TOKEN", "USER_PASSWORD_AUTH"} {
@@ -174,24 +169,21 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 	}
 	// Only the client of a token can revoke it.
 	revoke := func(client, token string) {
-		_, err := f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		must.Get(f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 			ClientId: aws.String(client),
 			Token:    aws.String(token),
-		})
-		must(t, err)
+		}))(t)
 	}
 	revoke(clientID, external.RefreshToken)
-	_, err = f.RefreshExternal(ctx, ssoID, external.RefreshToken)
-	must(t, err)
+	must.Get(f.RefreshExternal(ctx, ssoID, external.RefreshToken))(t)
 	revoke(ssoID, external.RefreshToken)
 	_, err = f.RefreshExternal(ctx, ssoID, external.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
 
 	// Signing out everywhere ends the sessions of both clients, from either.
-	external, err = f.SignInExternal(ctx, f.sub, pool.External{})
-	must(t, err)
+	external = must.Get(f.SignInExternal(ctx, f.sub, pool.External{}))(t)
 	_, err = f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: aws.String(external.AccessToken)})
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.RefreshExternal(ctx, ssoID, external.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
 	_, err = f.refresh(ctx, *own.RefreshToken)
@@ -203,17 +195,16 @@ func TestR45_DisablingEndsExternalSessions(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	tokens, err := f.SignInExternal(ctx, f.sub, pool.External{})
-	must(t, err)
-	must(t, f.DisableUser(ctx, f.sub))
+	must.Succeed(t, err)
+	must.Succeed(t, f.DisableUser(ctx, f.sub))
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
 	_, err = f.SignInExternal(ctx, f.sub, pool.External{})
 	wantFault(t, err, fault.Forbidden)
 	_, err = f.SignInExternal(ctx, uuid.New(), pool.External{})
 	wantFault(t, err, fault.NotFound)
-	must(t, f.EnableUser(ctx, f.sub))
-	tokens, err = f.SignInExternal(ctx, f.sub, pool.External{})
-	must(t, err)
+	must.Succeed(t, f.EnableUser(ctx, f.sub))
+	tokens = must.Get(f.SignInExternal(ctx, f.sub, pool.External{}))(t)
 	f.clock.Advance(30 * 24 * time.Hour)
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
@@ -232,7 +223,7 @@ func TestPoolWithoutAPasswordClient(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	_, err := p.SignInExternal(t.Context(), f.sub, pool.External{})
-	must(t, err)
+	must.Succeed(t, err)
 	cfg = config(f.clock)
 	cfg.FederatedClientID = ""
 	p = newPool(t, cfg, f.db)

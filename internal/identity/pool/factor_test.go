@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -29,8 +30,7 @@ const (
 // code returns the authenticator app's code at a time.
 func code(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
-	text, err := totp.GenerateCode(secret, at)
-	must(t, err)
+	text := must.Get(totp.GenerateCode(secret, at))(t)
 	return text
 }
 
@@ -39,16 +39,15 @@ func (f *fixture) enrol(t *testing.T, token *string) (secret string) {
 	t.Helper()
 	ctx := t.Context()
 	associated, err := f.sdk.AssociateSoftwareToken(ctx, &cognito.AssociateSoftwareTokenInput{AccessToken: token})
-	must(t, err)
+	must.Succeed(t, err)
 	secret = aws.ToString(associated.SecretCode)
-	verified, err := f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
+	verified := must.Get(f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
 		AccessToken: token, UserCode: aws.String(code(t, secret, f.clock.Now())), FriendlyDeviceName: aws.String("電話"),
-	})
-	must(t, err)
+	}))(t)
 	if verified.Status != types.VerifySoftwareTokenResponseTypeSuccess || verified.Session != nil {
 		t.Fatalf("got %+v", verified)
 	}
-	must(t, f.prefer(ctx, token, true))
+	must.Succeed(t, f.prefer(ctx, token, true))
 	return secret
 }
 
@@ -64,8 +63,7 @@ func (f *fixture) prefer(ctx context.Context, token *string, enabled bool) error
 // factorChallenge signs in with the password and returns the session of the challenge for the second factor.
 func (f *fixture) factorChallenge(t *testing.T) *string {
 	t.Helper()
-	out, err := f.signIn(t.Context(), email, password)
-	must(t, err)
+	out := must.Get(f.signIn(t.Context(), email, password))(t)
 	if out.ChallengeName != types.ChallengeNameTypeSoftwareTokenMfa || out.AuthenticationResult != nil ||
 		out.ChallengeParameters["USER_ID_FOR_SRP"] != f.sub.String() {
 		t.Fatalf("no challenge for the second factor: %+v", out)
@@ -92,7 +90,7 @@ func (f *fixture) recoveryCodes(t *testing.T, token *string) []string {
 	t.Helper()
 	r := f.post(t, "TsumugiCreateRecoveryCodes", `{"AccessToken":"`+*token+`"}`)
 	var answer struct{ RecoveryCodes []string }
-	must(t, json.Unmarshal([]byte(r.body), &answer))
+	must.Succeed(t, json.Unmarshal([]byte(r.body), &answer))
 	if r.status != 200 || len(answer.RecoveryCodes) != 10 {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
@@ -103,7 +101,7 @@ func (f *fixture) recoveryCodes(t *testing.T, token *string) []string {
 func (f *fixture) setPolicy(t *testing.T, organization uuid.UUID, policy org.FactorPolicy) {
 	t.Helper()
 	actor := identity.Actor{User: identity.User{OrganizationID: organization}}
-	must(t, f.db.SetFactorPolicy(t.Context(), actor, policy, func(*org.Member) error { return nil }))
+	must.Succeed(t, f.db.SetFactorPolicy(t.Context(), actor, policy, func(*org.Member) error { return nil }))
 }
 
 func TestTOTP(t *testing.T) {
@@ -112,7 +110,7 @@ func TestTOTP(t *testing.T) {
 	ctx := t.Context()
 	here := f.mustSignIn(t)
 	user, err := f.getUser(ctx, *here.AccessToken)
-	if must(t, err); len(user.UserMFASettingList) != 0 || user.PreferredMfaSetting != nil {
+	if must.Succeed(t, err); len(user.UserMFASettingList) != 0 || user.PreferredMfaSetting != nil {
 		t.Fatalf("a factor before the enrolment: %+v", user)
 	}
 	secret := f.enrol(t, here.AccessToken)
@@ -120,7 +118,7 @@ func TestTOTP(t *testing.T) {
 		t.Errorf("mail: %s", kind)
 	}
 	user, err = f.getUser(ctx, *here.AccessToken)
-	if must(t, err); !slices.Equal(user.UserMFASettingList, []string{"SOFTWARE_TOKEN_MFA"}) ||
+	if must.Succeed(t, err); !slices.Equal(user.UserMFASettingList, []string{"SOFTWARE_TOKEN_MFA"}) ||
 		aws.ToString(user.PreferredMfaSetting) != "SOFTWARE_TOKEN_MFA" {
 		t.Errorf("got %+v", user)
 	}
@@ -136,8 +134,7 @@ func TestTOTP(t *testing.T) {
 	wantRefusal(t, err, "CodeMismatchException", notTheCode)
 	early := code(t, secret, now.Add(30*time.Second))
 	full := strings.Map(func(r rune) rune { return r - '0' + '０' }, early[:3]) + " " + early[3:]
-	done, err := f.give(ctx, session, full)
-	must(t, err)
+	done := must.Get(f.give(ctx, session, full))(t)
 	if aws.ToString(done.AuthenticationResult.RefreshToken) == "" {
 		t.Errorf("got %+v", done)
 	}
@@ -169,7 +166,7 @@ func TestTOTP(t *testing.T) {
 	_, err = f.signIn(ctx, email, "wrong")
 	wantNotAuthorized(t, err, incorrect)
 
-	must(t, f.prefer(ctx, here.AccessToken, false))
+	must.Succeed(t, f.prefer(ctx, here.AccessToken, false))
 	f.mustSignIn(t)
 	if kind := arrived(t, f.mail.factors); kind != mail.FactorRemoved {
 		t.Errorf("mail: %s", kind)
@@ -186,7 +183,7 @@ func TestTOTPIsReplacedOnlyByAVerifiedOne(t *testing.T) {
 	secret := f.enrol(t, token)
 	f.clock.Advance(time.Minute)
 	associated, err := f.sdk.AssociateSoftwareToken(ctx, &cognito.AssociateSoftwareTokenInput{AccessToken: token})
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
 		AccessToken: token, UserCode: aws.String(code(t, secret, f.clock.Now())),
 	})
@@ -198,10 +195,9 @@ func TestTOTPIsReplacedOnlyByAVerifiedOne(t *testing.T) {
 	// A sign-in in progress does not survive the replacement.
 	pending = f.factorChallenge(t)
 	replaced := aws.ToString(associated.SecretCode)
-	_, err = f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
+	must.Get(f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
 		AccessToken: token, UserCode: aws.String(code(t, replaced, f.clock.Now())),
-	})
-	must(t, err)
+	}))(t)
 	f.clock.Advance(time.Minute)
 	_, err = f.give(ctx, pending, code(t, replaced, f.clock.Now()))
 	wantNotAuthorized(t, err, badSession)
@@ -278,7 +274,7 @@ func TestRecoveryCodes(t *testing.T) {
 	wantRefusal(t, err, "CodeMismatchException", notTheCode)
 	typed := strings.ToUpper(strings.NewReplacer("-", " ", "0", "O", "1", "l").Replace(codes[0]))
 	done, err := f.recover(ctx, session, typed)
-	if must(t, err); done.AuthenticationResult == nil {
+	if must.Succeed(t, err); done.AuthenticationResult == nil {
 		t.Fatalf("got %+v", done)
 	}
 	if kind := arrived(t, f.mail.factors); kind != mail.RecoveryCodeUsed {
@@ -299,22 +295,20 @@ func TestRecoveryCodesExistAsLongAsAFactor(t *testing.T) {
 	token := f.mustSignIn(t).AccessToken
 	left := func() int {
 		t.Helper()
-		factor, err := f.db.PoolFactor(t.Context(), f.sub)
-		must(t, err)
+		factor := must.Get(f.db.PoolFactor(t.Context(), f.sub))(t)
 		return factor.RecoveryCodes
 	}
 	deletePasskey := func() {
 		t.Helper()
-		_, err := f.sdk.DeleteWebAuthnCredential(t.Context(), &cognito.DeleteWebAuthnCredentialInput{
+		must.Get(f.sdk.DeleteWebAuthnCredential(t.Context(), &cognito.DeleteWebAuthnCredentialInput{
 			AccessToken: token, CredentialId: f.passkeys(t, token)[0].CredentialId,
-		})
-		must(t, err)
+		}))(t)
 	}
 	f.addPasskey(t, token)
 	f.addPasskey(t, token)
 	f.enrol(t, token)
 	f.recoveryCodes(t, token)
-	must(t, f.prefer(t.Context(), token, false))
+	must.Succeed(t, f.prefer(t.Context(), token, false))
 	if n := left(); n != 10 {
 		t.Errorf("%d recovery codes with two passkeys and no app", n)
 	}
@@ -328,7 +322,7 @@ func TestRecoveryCodesExistAsLongAsAFactor(t *testing.T) {
 	}
 	f.enrol(t, token)
 	f.recoveryCodes(t, token)
-	must(t, f.prefer(t.Context(), token, false))
+	must.Succeed(t, f.prefer(t.Context(), token, false))
 	if n := left(); n != 0 {
 		t.Errorf("%d recovery codes after the app, without a passkey", n)
 	}
@@ -344,7 +338,7 @@ func TestPolicyForcesEnrolment(t *testing.T) {
 	f.mustSignIn(t) // Not an administrator.
 	f.setPolicy(t, organization, org.FactorEverybody)
 	out, err := f.signIn(ctx, email, password)
-	must(t, err)
+	must.Succeed(t, err)
 	if out.ChallengeName != types.ChallengeNameTypeMfaSetup || out.AuthenticationResult != nil ||
 		out.ChallengeParameters["MFAS_CAN_SETUP"] != `["SOFTWARE_TOKEN_MFA","WEB_AUTHN"]` {
 		t.Fatalf("got %+v", out)
@@ -355,7 +349,7 @@ func TestPolicyForcesEnrolment(t *testing.T) {
 	_, err = setup(out.Session)
 	wantRefusal(t, err, "SoftwareTokenMFANotFoundException", "Software Token MFA has not been set up.")
 	associated, err := f.sdk.AssociateSoftwareToken(ctx, &cognito.AssociateSoftwareTokenInput{Session: out.Session})
-	must(t, err)
+	must.Succeed(t, err)
 	f.clock.Advance(14 * time.Minute) // People may have to install the app.
 	verify := func(code string) (*cognito.VerifySoftwareTokenOutput, error) {
 		return f.sdk.VerifySoftwareToken(ctx, &cognito.VerifySoftwareTokenInput{
@@ -365,13 +359,11 @@ func TestPolicyForcesEnrolment(t *testing.T) {
 	_, err = verify("000000")
 	wantRefusal(t, err, "EnableSoftwareTokenMFAException", "Code mismatch")
 	secret := aws.ToString(associated.SecretCode)
-	verified, err := verify(code(t, secret, f.clock.Now()))
-	must(t, err)
+	verified := must.Get(verify(code(t, secret, f.clock.Now())))(t)
 	// The session before the enrolment is void: it proves only the password.
 	_, err = setup(out.Session)
 	wantNotAuthorized(t, err, badSession)
-	done, err := setup(verified.Session)
-	must(t, err)
+	done := must.Get(setup(verified.Session))(t)
 	token := done.AuthenticationResult.AccessToken
 	err = f.prefer(ctx, token, false)
 	wantNotAuthorized(t, err, "Your organization requires a second factor.")
@@ -381,13 +373,12 @@ func TestPolicyForcesEnrolment(t *testing.T) {
 	}
 
 	// An administrator's reset makes the next sign-in an enrolment again.
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+	must.Get(f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
 		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
+	}))(t)
 	out, err = f.signIn(ctx, email, password)
-	if must(t, err); out.ChallengeName != types.ChallengeNameTypeMfaSetup {
+	if must.Succeed(t, err); out.ChallengeName != types.ChallengeNameTypeMfaSetup {
 		t.Errorf("after the reset: %+v", out)
 	}
 	f.setPolicy(t, organization, org.FactorOptional)
@@ -399,9 +390,9 @@ func TestForcedEnrolmentFollowsATemporaryPassword(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	f.setPolicy(t, f.member(t), org.FactorEverybody)
-	must(t, f.SetPassword(ctx, f.sub, temporary, false))
+	must.Succeed(t, f.SetPassword(ctx, f.sub, temporary, false))
 	done, err := f.answer(ctx, f.challenge(t, email, temporary), answers(email, chosen))
-	if must(t, err); done.ChallengeName != types.ChallengeNameTypeMfaSetup || done.AuthenticationResult != nil {
+	if must.Succeed(t, err); done.ChallengeName != types.ChallengeNameTypeMfaSetup || done.AuthenticationResult != nil {
 		t.Errorf("got %+v", done)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -102,8 +103,7 @@ func newFixture(t *testing.T) *fixture {
 
 func newPool(t *testing.T, cfg pool.Config, s pool.Store) *pool.Pool {
 	t.Helper()
-	p, err := pool.New(t.Context(), cfg, s)
-	must(t, err)
+	p := must.Get(pool.New(t.Context(), cfg, s))(t)
 	t.Cleanup(func() { p.Stop(context.Background()) })
 	return p
 }
@@ -220,8 +220,7 @@ func (s signer) SignHTTP(
 
 func (f *fixture) create(t *testing.T, user pool.NewUser) uuid.UUID {
 	t.Helper()
-	sub, err := f.CreateUser(t.Context(), user)
-	must(t, err)
+	sub := must.Get(f.CreateUser(t.Context(), user))(t)
 	return sub
 }
 
@@ -235,8 +234,7 @@ func (f *fixture) signIn(ctx context.Context, name, password string) (*cognito.I
 
 func (f *fixture) mustSignIn(t *testing.T) *types.AuthenticationResultType {
 	t.Helper()
-	out, err := f.signIn(t.Context(), email, password)
-	must(t, err)
+	out := must.Get(f.signIn(t.Context(), email, password))(t)
 	if out.AuthenticationResult == nil {
 		t.Fatalf("no tokens: %+v", out)
 	}
@@ -257,8 +255,7 @@ func (f *fixture) getUser(ctx context.Context, token string) (*cognito.GetUserOu
 // challenge signs in with a temporary password and returns the session.
 func (f *fixture) challenge(t *testing.T, name, password string) *string {
 	t.Helper()
-	out, err := f.signIn(t.Context(), name, password)
-	must(t, err)
+	out := must.Get(f.signIn(t.Context(), name, password))(t)
 	if out.ChallengeName != types.ChallengeNameTypeNewPasswordRequired || out.AuthenticationResult != nil {
 		t.Fatalf("no challenge: %+v", out)
 	}
@@ -297,7 +294,7 @@ func (f *fixture) post(t *testing.T, operation, body string, header ...string) r
 func post(t *testing.T, server *httptest.Server, operation, body string, header ...string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/pool/", strings.NewReader(body))
-	must(t, err)
+	must.Succeed(t, err)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
 	for i := 0; i < len(header); i += 2 {
@@ -311,11 +308,9 @@ func post(t *testing.T, server *httptest.Server, operation, body string, header 
 
 func do(t *testing.T, server *httptest.Server, req *http.Request) reply {
 	t.Helper()
-	res, err := server.Client().Do(req)
-	must(t, err)
-	defer func() { must(t, res.Body.Close()) }()
-	body, err := io.ReadAll(res.Body)
-	must(t, err)
+	res := must.Get(server.Client().Do(req))(t)
+	defer func() { must.Succeed(t, res.Body.Close()) }()
+	body := must.Get(io.ReadAll(res.Body))(t)
 	r := reply{status: res.StatusCode, header: res.Header, body: string(body)}
 	if req.Method != http.MethodHead {
 		if err := json.Unmarshal(body, &r.fields); err != nil {
@@ -333,18 +328,10 @@ func claims(t *testing.T, token *string) (header, payload map[string]any) {
 		t.Fatalf("not a JWT: %q", aws.ToString(token))
 	}
 	for i, v := range []*map[string]any{&header, &payload} {
-		b, err := base64.RawURLEncoding.DecodeString(parts[i])
-		must(t, err)
-		must(t, json.Unmarshal(b, v))
+		b := must.Get(base64.RawURLEncoding.DecodeString(parts[i]))(t)
+		must.Succeed(t, json.Unmarshal(b, v))
 	}
 	return header, payload
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantRefusal checks the name and the text of an exception.

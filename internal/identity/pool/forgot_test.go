@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -46,8 +47,7 @@ func (f *fixture) confirm(ctx context.Context, name, code, password string) erro
 // code requests a code and returns it.
 func (f *fixture) code(t *testing.T, name string) string {
 	t.Helper()
-	_, err := f.forgot(t.Context(), name)
-	must(t, err)
+	must.Get(f.forgot(t.Context(), name))(t)
 	return arrived(t, f.mail.codes).Code
 }
 
@@ -67,8 +67,7 @@ func TestR42_ResetCode(t *testing.T) {
 	wantRefusal(t, err, "InvalidParameterException",
 		`1 validation error detected: Value ' Hanako@Example.com ' at 'username' failed `+
 			`to satisfy constraint: Member must satisfy regular expression pattern: [\p{L}\p{M}\p{S}\p{N}\p{P}]+`)
-	out, err := f.forgot(ctx, "Hanako@Example.com")
-	must(t, err)
+	out := must.Get(f.forgot(ctx, "Hanako@Example.com"))(t)
 	details := out.CodeDeliveryDetails
 	if details == nil || *details.Destination != "h***@e***" ||
 		details.DeliveryMedium != types.DeliveryMediumTypeEmail || *details.AttributeName != "email" {
@@ -85,14 +84,13 @@ func TestR42_ResetCode(t *testing.T) {
 	wantRefusal(t, err, "InvalidPasswordException", "Password does not conform to policy: Password not long enough")
 	err = f.confirm(ctx, email, other(sent.Code, 0), fresh)
 	wantRefusal(t, err, "CodeMismatchException", wrongCode)
-	must(t, f.confirm(ctx, "HANAKO@example.com", sent.Code, fresh))
+	must.Succeed(t, f.confirm(ctx, "HANAKO@example.com", sent.Code, fresh))
 	err = f.confirm(ctx, email, sent.Code, fresh)
 	wantRefusal(t, err, "ExpiredCodeException", askAgain) // Used.
 
 	_, err = f.signIn(ctx, email, password)
 	wantNotAuthorized(t, err, incorrect)
-	_, err = f.signIn(ctx, email, fresh)
-	must(t, err)
+	must.Get(f.signIn(ctx, email, fresh))(t)
 	// R45: all sessions have ended.
 	_, err = f.refresh(ctx, *before.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
@@ -116,7 +114,7 @@ func TestR42_ResetCodeExpiresAndIsReplaced(t *testing.T) {
 	f.clock.Advance(time.Hour - time.Millisecond)
 	// Typed with a Japanese keyboard and the user's other name.
 	wide := strings.Map(func(r rune) rune { return r - '0' + '０' }, third)
-	must(t, f.confirm(ctx, f.sub.String(), wide, fresh))
+	must.Succeed(t, f.confirm(ctx, f.sub.String(), wide, fresh))
 
 	// A code becomes invalid when the account changes.
 	for name, change := range map[string]func() error{
@@ -125,11 +123,11 @@ func TestR42_ResetCodeExpiresAndIsReplaced(t *testing.T) {
 	} {
 		f.clock.Advance(2 * time.Hour)
 		code := f.code(t, email)
-		must(t, change())
+		must.Succeed(t, change())
 		if err := f.confirm(ctx, email, code, fresh); err == nil {
 			t.Errorf("%s: the code still holds", name)
 		}
-		must(t, f.EnableUser(ctx, f.sub))
+		must.Succeed(t, f.EnableUser(ctx, f.sub))
 		wantRefusal(t, f.confirm(ctx, email, code, fresh), "ExpiredCodeException", askAgain)
 	}
 }
@@ -143,7 +141,7 @@ func TestR42_TriesAreLimited(t *testing.T) {
 		wantRefusal(t, f.confirm(ctx, email, other(code, i), fresh), "CodeMismatchException", wrongCode)
 	}
 	wantRefusal(t, f.confirm(ctx, email, code, fresh), "LimitExceededException", limitReached)
-	must(t, f.confirm(ctx, email, f.code(t, email), fresh)) // Another code has its own tries.
+	must.Succeed(t, f.confirm(ctx, email, f.code(t, email), fresh)) // Another code has its own tries.
 
 	// However many tries are concurrent, only about five are verified.
 	code = f.code(t, email)
@@ -215,14 +213,13 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	f.create(t, pool.NewUser{Email: "invited@example.com", Name: "招待", TemporaryPassword: temporary})
-	must(t, f.DisableUser(ctx, f.create(t, pool.NewUser{
+	must.Succeed(t, f.DisableUser(ctx, f.create(t, pool.NewUser{
 		Email: "disabled@example.com", Name: "無効",
 		PermanentPassword: password,
 	})))
-	_, err := f.CreateExternalUser(ctx, [16]byte{}, "external@example.com", "外部")
-	must(t, err)
+	must.Get(f.CreateExternalUser(ctx, [16]byte{}, "external@example.com", "外部"))(t)
 	f.create(t, pool.NewUser{Email: "unverified@example.com", Name: "未確認", PermanentPassword: password})
-	must(t, f.update(t, aws.String("unverified@example.com"), "email_verified", "false"))
+	must.Succeed(t, f.update(t, aws.String("unverified@example.com"), "email_verified", "false"))
 	walk := func(name string) (said []string) {
 		note := func(operation, body string) {
 			r := f.post(t, operation, body)
@@ -276,12 +273,11 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 func TestR42_CodeOfAnUnknownUserIsNeverRight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(t.Context(), "123456")
-	must(t, err)
+	hash := must.Get(pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(t.Context(), "123456"))(t)
 	key := sha256.Sum256([]byte("name nobody@example.com"))
 	code := pool.Code{Key: key[:], Hash: hash, ExpiresAt: f.clock.Now().Add(time.Hour)}
 	uncounted := func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{}, nil }
-	must(t, f.db.SavePoolCode(t.Context(), code, key[:], f.clock.Now(), uncounted))
+	must.Succeed(t, f.db.SavePoolCode(t.Context(), code, key[:], f.clock.Now(), uncounted))
 	for range 5 {
 		err := f.confirm(t.Context(), "nobody@example.com", "123456", fresh)
 		wantRefusal(t, err, "CodeMismatchException", "Invalid verification code provided, please try again.")
@@ -346,9 +342,8 @@ func TestR39_ANewPasswordLiftsTheLockOut(t *testing.T) {
 	}
 	_, err := f.signIn(ctx, email, password)
 	wantNotAuthorized(t, err, exceeded)
-	must(t, f.confirm(ctx, email, f.code(t, email), fresh))
-	_, err = f.signIn(ctx, email, fresh)
-	must(t, err)
+	must.Succeed(t, f.confirm(ctx, email, f.code(t, email), fresh))
+	must.Get(f.signIn(ctx, email, fresh))(t)
 }
 
 // forgetful is a store that fails to end a lock-out.
@@ -383,8 +378,7 @@ func TestR42_ReplacedPasswordIsASuccess(t *testing.T) {
 	if r.status != 200 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	_, err := f.signIn(t.Context(), email, fresh)
-	must(t, err)
+	must.Get(f.signIn(t.Context(), email, fresh))(t)
 }
 
 func TestForgotPasswordRefusals(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The texts for rules that a new password violates.
@@ -34,8 +35,7 @@ func TestNewPasswords(t *testing.T) {
 		"Yama-da-2026": "", "山田-Sakura-1": "", "ジョン-Sakura-1": "", // Too short to be personal.
 		"Sakura": "Password does not conform to policy: Password not long enough",
 	} {
-		got, err := pool.CheckNewPassword(password, user)
-		must(t, err)
+		got := must.Get(pool.CheckNewPassword(password, user))(t)
 		if got != "" {
 			got = "Password does not conform to policy: " + got
 		}
@@ -67,7 +67,7 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 		wantRefusal(t, err, "InvalidPasswordException", why)
 	}
 	out, err := f.answer(ctx, session, answers(newcomer, password)) // The session is still valid.
-	must(t, err)
+	must.Succeed(t, err)
 	for bad, why := range map[string]string{
 		"Password1!": tooCommon, "Shinjin-2026": tooPersonal, password: notNew,
 		"Ｓakura-2026-haru": notNew,
@@ -84,12 +84,11 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	wantRefusal(t, f.confirm(ctx, newcomer, other(code, 1), password), "CodeMismatchException",
 		"Invalid verification code provided, please try again.")
 	wantRefusal(t, f.confirm(ctx, newcomer, code, password), "InvalidPasswordException", notNew)
-	must(t, f.confirm(ctx, newcomer, code, fresh))
+	must.Succeed(t, f.confirm(ctx, newcomer, code, fresh))
 	for _, bad := range []string{"Password1!", "Shinjin-2026"} {
 		_, err := f.CreateUser(ctx, pool.NewUser{Email: "shinjin@other.example", Name: "新人", PermanentPassword: bad})
 		wantFault(t, err, fault.Invalid)
-		user, err := f.UserByEmail(ctx, newcomer)
-		must(t, err)
+		user := must.Get(f.UserByEmail(ctx, newcomer))(t)
 		wantFault(t, f.SetPassword(ctx, user.Sub, bad, true), fault.Invalid)
 	}
 }
@@ -103,23 +102,19 @@ func TestOldHashesAreReplaced(t *testing.T) {
 	const typed, plain = "Ｓａｋｕｒａ-２０２６-Haru", "Sakura-2026-Haru"
 	old := pool.HashAsTyped(t, typed)
 	user, err := f.UserByEmail(ctx, email)
-	must(t, err)
-	must(t, f.db.RehashPoolPassword(ctx, f.sub, user.PasswordHash, old))
+	must.Succeed(t, err)
+	must.Succeed(t, f.db.RehashPoolPassword(ctx, f.sub, user.PasswordHash, old))
 	_, err = f.signIn(ctx, email, plain)
 	wantNotAuthorized(t, err, incorrect)
-	tokens, err := f.signIn(ctx, email, typed)
-	must(t, err)
-	replaced, err := f.UserByEmail(ctx, email)
-	must(t, err)
+	tokens := must.Get(f.signIn(ctx, email, typed))(t)
+	replaced := must.Get(f.UserByEmail(ctx, email))(t)
 	if replaced.PasswordHash == old || replaced.Version != user.Version {
 		t.Errorf("hash %s, version %d after %d", replaced.PasswordHash, replaced.Version, user.Version)
 	}
 	for _, form := range []string{plain, typed} {
-		_, err := f.signIn(ctx, email, form)
-		must(t, err)
+		must.Get(f.signIn(ctx, email, form))(t)
 	}
-	_, err = f.refresh(ctx, *tokens.AuthenticationResult.RefreshToken)
-	must(t, err)
+	must.Get(f.refresh(ctx, *tokens.AuthenticationResult.RefreshToken))(t)
 }
 
 func TestGetTokensFromRefreshToken(t *testing.T) {
@@ -133,7 +128,7 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	}
 	f.clock.Advance(time.Minute)
 	out, err := get(clientID, *first.RefreshToken)
-	must(t, err)
+	must.Succeed(t, err)
 	got := out.AuthenticationResult
 	if got.RefreshToken != nil || got.ExpiresIn != 3600 || aws.ToString(got.TokenType) != "Bearer" {
 		t.Errorf("got %+v", got)
@@ -153,11 +148,10 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	wantRefusal(t, err, "ResourceNotFoundException", "User pool client other does not exist.")
 	_, err = get(ssoID, *first.RefreshToken)
 	wantRefusal(t, err, "ResourceNotFoundException", "User pool client "+ssoID+" does not exist.")
-	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+	must.Get(f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 		ClientId: aws.String(clientID),
 		Token:    first.RefreshToken,
-	})
-	must(t, err)
+	}))(t)
 	_, err = get(clientID, *first.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 	if r := f.post(t, "GetTokensFromRefreshToken", `{"ClientId":"`+clientID+`"}`); r.status != 400 ||
@@ -172,8 +166,7 @@ func TestOpenIDConfiguration(t *testing.T) {
 	f := newFixture(t)
 	path := f.server.URL + "/pool/" + poolID + "/.well-known/openid-configuration"
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-		req, err := http.NewRequestWithContext(t.Context(), method, path, http.NoBody)
-		must(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), method, path, http.NoBody))(t)
 		r := do(t, f.server, req)
 		switch method {
 		case http.MethodGet:

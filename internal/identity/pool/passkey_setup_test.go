@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR108_PasskeySatisfiesThePolicy: where a second factor is required, the password alone does not sign in a member whose
@@ -33,8 +34,7 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	f.mustSignInWith(t, a)
 
 	begin := func() *cognito.InitiateAuthOutput {
-		out, err := f.signIn(ctx, email, password)
-		must(t, err)
+		out := must.Get(f.signIn(ctx, email, password))(t)
 		if out.ChallengeName != types.ChallengeNameTypeWebAuthn || out.AuthenticationResult != nil {
 			t.Fatalf("got %+v", out)
 		}
@@ -43,13 +43,12 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	out := begin()
 	options := out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
 	done, err := f.giveSignature(ctx, out.Session, a.sign(t, options))
-	if must(t, err); done.AuthenticationResult == nil {
+	if must.Succeed(t, err); done.AuthenticationResult == nil {
 		t.Errorf("got %+v", done)
 	}
 	// Another user's passkey is refused as the second factor.
 	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
-	other, err := f.signIn(ctx, "taro@example.com", password)
-	must(t, err)
+	other := must.Get(f.signIn(ctx, "taro@example.com", password))(t)
 	foreign := f.addPasskey(t, other.AuthenticationResult.AccessToken)
 	out = begin()
 	_, err = f.giveSignature(ctx, out.Session, foreign.sign(t, out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]))
@@ -60,7 +59,7 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 		})
 		return err
 	}
-	must(t, recover(out.Session))
+	must.Succeed(t, recover(out.Session))
 	session, _ := f.passkeyChallenge(t)
 	wantNotAuthorized(t, recover(session), badSession) // The password was not verified.
 
@@ -72,8 +71,7 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	}
 	list := f.passkeys(t, token)
 	// Two calls at the same time: the other one deletes its passkey after the check of this one.
-	first, err := base64.RawURLEncoding.DecodeString(*list[0].CredentialId)
-	must(t, err)
+	first := must.Get(base64.RawURLEncoding.DecodeString(*list[0].CredentialId))(t)
 	sdk := f.sdk
 	f.sdk = newSDK(serve(t, newPool(t, config(f.clock), deletingAnother{f.db, first})))
 	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
@@ -84,11 +82,10 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
 
 	// An administrator's reset removes the passkeys.
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+	must.Get(f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
 		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
+	}))(t)
 	for _, reset := range []*authenticator{a, second} {
 		_, err = f.signInWith(t, reset)
 		wantNotAuthorized(t, err, notThePasskey)
@@ -113,12 +110,11 @@ func (f *fixture) startSetup(t *testing.T, session *string, a *authenticator) (c
 	t.Helper()
 	r := f.post(t, "StartWebAuthnRegistration", `{"Session":"`+*session+`"}`)
 	var answer struct{ CredentialCreationOptions json.RawMessage }
-	must(t, json.Unmarshal([]byte(r.body), &answer))
+	must.Succeed(t, json.Unmarshal([]byte(r.body), &answer))
 	if r.status != 200 {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
-	options, err := virtualwebauthn.ParseAttestationOptions(string(answer.CredentialCreationOptions))
-	must(t, err)
+	options := must.Get(virtualwebauthn.ParseAttestationOptions(string(answer.CredentialCreationOptions)))(t)
 	return a.create(options)
 }
 
@@ -131,8 +127,7 @@ func TestR108_PasskeyAtAForcedSetup(t *testing.T) {
 	token := f.mustSignIn(t).AccessToken
 	f.setPolicy(t, f.member(t), org.FactorEverybody)
 	begin := func() *string {
-		out, err := f.signIn(ctx, email, password)
-		must(t, err)
+		out := must.Get(f.signIn(ctx, email, password))(t)
 		if out.ChallengeName != types.ChallengeNameTypeMfaSetup {
 			t.Fatalf("got %+v", out)
 		}
@@ -167,19 +162,17 @@ func TestR108_PasskeyAtAForcedSetup(t *testing.T) {
 	proved := r.fields["Session"].(string)
 	_, err = f.sdk.AssociateSoftwareToken(ctx, &cognito.AssociateSoftwareTokenInput{Session: &proved})
 	wantNotAuthorized(t, err, badSession)
-	done, err := finish(&proved)
-	must(t, err)
+	done := must.Get(finish(&proved))(t)
 	if codes := f.recoveryCodes(t, done.AuthenticationResult.AccessToken); len(codes) != 10 {
 		t.Errorf("got %d recovery codes", len(codes))
 	}
 	f.mustSignInWith(t, a)
 
 	// So does a first passkey that is added in a session.
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+	must.Get(f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
 		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
+	}))(t)
 	stolen = begin()
 	f.addPasskey(t, token)
 	_, err = finish(stolen)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const notThePasskey = "Incorrect passkey."
@@ -51,11 +52,9 @@ func newKey() virtualwebauthn.Credential {
 func (f *fixture) creationOptions(t *testing.T, token *string) *virtualwebauthn.AttestationOptions {
 	t.Helper()
 	out, err := f.sdk.StartWebAuthnRegistration(t.Context(), &cognito.StartWebAuthnRegistrationInput{AccessToken: token})
-	must(t, err)
-	text, err := out.CredentialCreationOptions.MarshalSmithyDocument()
-	must(t, err)
-	options, err := virtualwebauthn.ParseAttestationOptions(string(text))
-	must(t, err)
+	must.Succeed(t, err)
+	text := must.Get(out.CredentialCreationOptions.MarshalSmithyDocument())(t)
+	options := must.Get(virtualwebauthn.ParseAttestationOptions(string(text)))(t)
 	return options
 }
 
@@ -69,7 +68,7 @@ func (a *authenticator) create(options *virtualwebauthn.AttestationOptions) stri
 func (f *fixture) complete(ctx context.Context, t *testing.T, token *string, credential string) error {
 	t.Helper()
 	var value any
-	must(t, json.Unmarshal([]byte(credential), &value))
+	must.Succeed(t, json.Unmarshal([]byte(credential), &value))
 	_, err := f.sdk.CompleteWebAuthnRegistration(ctx, &cognito.CompleteWebAuthnRegistrationInput{
 		AccessToken: token, Credential: document.NewLazyDocument(value),
 	})
@@ -80,7 +79,7 @@ func (f *fixture) complete(ctx context.Context, t *testing.T, token *string, cre
 func (f *fixture) addPasskey(t *testing.T, token *string) *authenticator {
 	t.Helper()
 	a := newAuthenticator()
-	must(t, f.complete(t.Context(), t, token, a.create(f.creationOptions(t, token))))
+	must.Succeed(t, f.complete(t.Context(), t, token, a.create(f.creationOptions(t, token))))
 	return a
 }
 
@@ -88,18 +87,17 @@ func (f *fixture) addPasskey(t *testing.T, token *string) *authenticator {
 func (f *fixture) passkeys(t *testing.T, token *string) []types.WebAuthnCredentialDescription {
 	t.Helper()
 	out, err := f.sdk.ListWebAuthnCredentials(t.Context(), &cognito.ListWebAuthnCredentialsInput{AccessToken: token})
-	must(t, err)
+	must.Succeed(t, err)
 	return out.Credentials
 }
 
 // passkeyChallenge begins a sign-in with a passkey of any user.
 func (f *fixture) passkeyChallenge(t *testing.T) (session *string, options string) {
 	t.Helper()
-	out, err := f.sdk.InitiateAuth(t.Context(), &cognito.InitiateAuthInput{
+	out := must.Get(f.sdk.InitiateAuth(t.Context(), &cognito.InitiateAuthInput{
 		AuthFlow: types.AuthFlowTypeUserAuth, ClientId: aws.String(clientID),
 		AuthParameters: map[string]string{"PREFERRED_CHALLENGE": "WEB_AUTHN"},
-	})
-	must(t, err)
+	}))(t)
 	if out.ChallengeName != types.ChallengeNameTypeWebAuthn || out.AuthenticationResult != nil {
 		t.Fatalf("got %+v", out)
 	}
@@ -109,8 +107,7 @@ func (f *fixture) passkeyChallenge(t *testing.T) (session *string, options strin
 // sign answers the options of a sign-in. The authenticator counts the signature.
 func (a *authenticator) sign(t *testing.T, options string) string {
 	t.Helper()
-	parsed, err := virtualwebauthn.ParseAssertionOptions(options)
-	must(t, err)
+	parsed := must.Get(virtualwebauthn.ParseAssertionOptions(options))(t)
 	a.key.Counter++
 	return virtualwebauthn.CreateAssertionResponse(a.site, a.device, a.key, *parsed)
 }
@@ -131,8 +128,7 @@ func (f *fixture) signInWith(t *testing.T, a *authenticator) (*cognito.RespondTo
 
 func (f *fixture) mustSignInWith(t *testing.T, a *authenticator) *types.AuthenticationResultType {
 	t.Helper()
-	out, err := f.signInWith(t, a)
-	must(t, err)
+	out := must.Get(f.signInWith(t, a))(t)
 	return out.AuthenticationResult
 }
 
@@ -170,7 +166,7 @@ func TestPasskey(t *testing.T) {
 		t.Errorf("got %+v, %v", user, err)
 	}
 	factors, err := f.sdk.GetUserAuthFactors(ctx, &cognito.GetUserAuthFactorsInput{AccessToken: result.AccessToken})
-	must(t, err)
+	must.Succeed(t, err)
 	if !slices.Equal(factors.ConfiguredUserAuthFactors, []types.AuthFactorType{"PASSWORD", "WEB_AUTHN"}) ||
 		!slices.Equal(factors.UserMFASettingList, []string{"SOFTWARE_TOKEN_MFA"}) {
 		t.Errorf("got %+v", factors)
@@ -190,17 +186,15 @@ func TestPasskey(t *testing.T) {
 		f.rename(t, *token, *list[0].CredentialId, invalid, 400)
 	}
 	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
-	other, err := f.signIn(ctx, "taro@example.com", password)
-	must(t, err)
+	other := must.Get(f.signIn(ctx, "taro@example.com", password))(t)
 	f.rename(t, *other.AuthenticationResult.AccessToken, *list[0].CredentialId, "鈴木のPC", 400)
 	if list := f.passkeys(t, token); aws.ToString(list[0].FriendlyCredentialName) != strings.Repeat("名", 50) {
 		t.Errorf("got %+v", list)
 	}
 
-	_, err = f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
+	must.Get(f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
 		AccessToken: token, CredentialId: list[0].CredentialId,
-	})
-	must(t, err)
+	}))(t)
 	if kind := arrived(t, f.mail.factors); kind != mail.PasskeyRemoved {
 		t.Errorf("mail: %s", kind)
 	}
@@ -284,14 +278,14 @@ func TestR108_PasskeySignInsAreVerified(t *testing.T) {
 	f.clock.Advance(time.Hour)
 	f.mustSignInWith(t, a)
 
-	must(t, f.DisableUser(ctx, f.sub))
+	must.Succeed(t, f.DisableUser(ctx, f.sub))
 	_, err = f.signInWith(t, a)
 	wantNotAuthorized(t, err, "User is disabled.")
-	must(t, f.EnableUser(ctx, f.sub))
-	must(t, f.SetPassword(ctx, f.sub, temporary, false))
+	must.Succeed(t, f.EnableUser(ctx, f.sub))
+	must.Succeed(t, f.SetPassword(ctx, f.sub, temporary, false))
 	_, err = f.signInWith(t, a)
 	wantRefusal(t, err, "UserNotConfirmedException", "User is not confirmed.")
-	must(t, f.DeleteUser(ctx, f.sub))
+	must.Succeed(t, f.DeleteUser(ctx, f.sub))
 	_, err = f.signInWith(t, a)
 	wantNotAuthorized(t, err, notThePasskey)
 }
@@ -316,7 +310,7 @@ func TestPasskeyRegistrationsAreVerified(t *testing.T) {
 	const over = "The registration has expired or was completed already."
 	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
 	out, err := f.signIn(ctx, "taro@example.com", password)
-	must(t, err)
+	must.Succeed(t, err)
 	a, others := newAuthenticator(), out.AuthenticationResult.AccessToken
 	options := f.creationOptions(t, token)
 	err = f.complete(ctx, t, others, a.create(options))
@@ -326,13 +320,12 @@ func TestPasskeyRegistrationsAreVerified(t *testing.T) {
 	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", over)
 	// The challenge of a sign-in is not one of a registration.
 	_, requested := f.passkeyChallenge(t)
-	parsed, err := virtualwebauthn.ParseAssertionOptions(requested)
-	must(t, err)
+	parsed := must.Get(virtualwebauthn.ParseAssertionOptions(requested))(t)
 	options.Challenge = parsed.Challenge
 	err = f.complete(ctx, t, token, a.create(options))
 	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", over)
 
-	must(t, f.complete(ctx, t, token, a.create(f.creationOptions(t, token))))
+	must.Succeed(t, f.complete(ctx, t, token, a.create(f.creationOptions(t, token))))
 	err = f.complete(ctx, t, others, a.create(f.creationOptions(t, others)))
 	wantRefusal(t, err, "InvalidParameterException", "The passkey is registered already, or the user has too many.")
 	for range pool.MaxPasskeys - 1 {
@@ -381,15 +374,14 @@ func TestR108_NobodyLearnsWhoHasAPasskey(t *testing.T) {
 			AuthFlow: types.AuthFlowTypeUserAuth, ClientId: aws.String(clientID),
 			AuthParameters: map[string]string{"USERNAME": name},
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		if out.ChallengeName != types.ChallengeNameTypeSelectChallenge ||
 			!slices.Equal(out.AvailableChallenges, []types.ChallengeNameType{"PASSWORD", "WEB_AUTHN"}) {
 			t.Errorf("%s: %+v", name, out)
 		}
-		chosen, err := f.respond(ctx, out.ChallengeName, out.Session, map[string]string{
+		chosen := must.Get(f.respond(ctx, out.ChallengeName, out.Session, map[string]string{
 			"USERNAME": name, "ANSWER": "WEB_AUTHN",
-		})
-		must(t, err)
+		}))(t)
 		options := chosen.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
 		answers[strings.ReplaceAll(options, *chosen.Session, "")] = true
 		_, err = f.respond(ctx, out.ChallengeName, out.Session, map[string]string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestPolicyIsCognitosDefault(t *testing.T) {
@@ -64,10 +65,8 @@ func TestHashes(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	h := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 2})
-	first, err := h.Hash(ctx, password)
-	must(t, err)
-	second, err := h.Hash(ctx, password)
-	must(t, err)
+	first := must.Get(h.Hash(ctx, password))(t)
+	second := must.Get(h.Hash(ctx, password))(t)
 	if first == second || !strings.HasPrefix(first, "$argon2id$v=19$m=64,t=2,p=1$") || !pool.ValidPHC(first) {
 		t.Errorf("hashes %s and %s", first, second)
 	}
@@ -77,8 +76,7 @@ func TestHashes(t *testing.T) {
 		password: true, password + " ": false, "": false,
 		strings.ToLower(password): false,
 	} {
-		got, err := costly.Verify(ctx, first, candidate)
-		must(t, err)
+		got := must.Get(costly.Verify(ctx, first, candidate))(t)
 		if got != want {
 			t.Errorf("%q: %v", candidate, got)
 		}
@@ -177,7 +175,7 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 		default:
 		}
 		releaseFirst()
-		must(t, <-done)
+		must.Succeed(t, <-done)
 		releaseSecond()
 	})
 }
@@ -202,10 +200,9 @@ func TestFewPasswordsWait(t *testing.T) {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 		release()
-		must(t, <-waited)
-		must(t, <-waited)
-		_, err := h.Hash(t.Context(), password)
-		must(t, err)
+		must.Succeed(t, <-waited)
+		must.Succeed(t, <-waited)
+		must.Get(h.Hash(t.Context(), password))(t)
 	})
 }
 

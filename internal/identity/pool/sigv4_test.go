@@ -16,6 +16,7 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const mismatch = "The request signature we calculated does not match the signature you provided. Check your " +
@@ -94,13 +95,12 @@ type signed struct {
 // request signs a call and then applies spoil to it.
 func (s signed) request(t testing.TB, spoil func(*http.Request)) *http.Request {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), s.method, s.url, bytes.NewReader(s.body))
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(context.Background(), s.method, s.url, bytes.NewReader(s.body)))(t)
 	for name, values := range s.header {
 		req.Header[name] = values
 	}
 	sum := sha256.Sum256(s.body)
-	must(t, v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{
+	must.Succeed(t, v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{
 		AccessKeyID:     s.key.AccessKeyID,
 		SecretAccessKey: s.key.SecretAccessKey,
 	},
@@ -247,9 +247,8 @@ func TestAdminResponsesMatchCognito(t *testing.T) {
 	}
 	call := f.signed()
 	call.header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService.AdminDeleteUser")
-	res, err := f.server.Client().Do(call.request(t, nil))
-	must(t, err)
-	defer func() { must(t, res.Body.Close()) }()
+	res := must.Get(f.server.Client().Do(call.request(t, nil)))(t)
+	defer func() { must.Succeed(t, res.Body.Close()) }()
 	if res.StatusCode != 200 || res.ContentLength != 0 {
 		t.Errorf("AdminDeleteUser: %d, %d bytes", res.StatusCode, res.ContentLength)
 	}
@@ -258,8 +257,7 @@ func TestAdminResponsesMatchCognito(t *testing.T) {
 // FuzzAuthorization: without the key no administrative call succeeds, for any headers, and no fault is revealed.
 func FuzzAuthorization(f *testing.F) {
 	c := newClock()
-	p, err := pool.New(f.Context(), config(c), &firstKey{})
-	must(f, err)
+	p := must.Get(pool.New(f.Context(), config(c), &firstKey{}))(f)
 	handler := p.Handler()
 	good := (&fixture{clock: c, server: &httptest.Server{URL: "http://pool.example"}}).signed()
 	good.key.SecretAccessKey = "a guess"

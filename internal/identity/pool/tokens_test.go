@@ -23,14 +23,14 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // jwks fetches the public keys.
 func (f *fixture) jwks(t *testing.T) reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet,
+		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody))(t)
 	return do(t, f.server, req)
 }
 
@@ -49,10 +49,8 @@ func TestR36_Claims(t *testing.T) {
 	sub := f.create(t, pool.NewUser{
 		Email: "kumi@example.com", Name: "久美", PermanentPassword: password, Groups: []string{"sales", "editors"},
 	})
-	out, err := f.signIn(t.Context(), "kumi@example.com", password)
-	must(t, err)
-	set, err := keyfunc.NewJWKSetJSON(json.RawMessage(f.jwks(t).body))
-	must(t, err)
+	out := must.Get(f.signIn(t.Context(), "kumi@example.com", password))(t)
+	set := must.Get(keyfunc.NewJWKSetJSON(json.RawMessage(f.jwks(t).body)))(t)
 
 	common := []string{
 		"auth_time", "cognito:groups", "event_id", "exp", "iat", "iss", "jti", "origin_jti", "sub",
@@ -138,8 +136,7 @@ func TestJWKSHasNoPrivateKeys(t *testing.T) {
 	if key["kty"] != "RSA" || key["alg"] != "RS256" || key["use"] != "sig" || key["e"] != "AQAB" || len(key) != 6 {
 		t.Errorf("key %v", key)
 	}
-	n, err := base64.RawURLEncoding.DecodeString(key["n"].(string))
-	must(t, err)
+	n := must.Get(base64.RawURLEncoding.DecodeString(key["n"].(string)))(t)
 	if new(big.Int).SetBytes(n).BitLen() != 2048 {
 		t.Errorf("%d bits", new(big.Int).SetBytes(n).BitLen())
 	}
@@ -149,8 +146,7 @@ func TestJWKSHasNoPrivateKeys(t *testing.T) {
 		"/pool/.well-known/jwks.json":                            405,
 		"/pool/" + poolID + "/.well-known/openid-configurations": 405,
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, f.server.URL+path, http.NoBody)
-		must(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodHead, f.server.URL+path, http.NoBody))(t)
 		if r := do(t, f.server, req); r.status != status {
 			t.Errorf("%s: %d", path, r.status)
 		}
@@ -158,9 +154,8 @@ func TestJWKSHasNoPrivateKeys(t *testing.T) {
 	if r := post(t, f.server, "InitiateAuth", "{}"); r.status != 400 {
 		t.Errorf("got %d", r.status)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost,
+		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody))(t)
 	if r := do(t, f.server, req); r.status != 405 || r.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: %d %v", r.status, r.header)
 	}
@@ -173,8 +168,7 @@ func sign(t *testing.T, method jwt.SigningMethod, key any, header map[string]any
 	for name, value := range header {
 		token.Header[name] = value
 	}
-	text, err := token.SignedString(key)
-	must(t, err)
+	text := must.Get(token.SignedString(key))(t)
 	return text
 }
 
@@ -184,17 +178,14 @@ func TestR47_ForgedTokens(t *testing.T) {
 	result := f.mustSignIn(t)
 	header, payload := claims(t, result.AccessToken)
 	kid := header["kid"]
-	own, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(t, err)
+	own := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	e := base64.RawURLEncoding.EncodeToString(big.NewInt(int64(own.E)).Bytes())
 	embedded := map[string]any{
 		"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(own.N.Bytes()), "e": e,
 		"alg": "RS256", "kid": kid,
 	}
-	public, err := f.Keyfunc(t.Context())(&jwt.Token{Header: header})
-	must(t, err)
-	der, err := x509.MarshalPKIXPublicKey(public)
-	must(t, err)
+	public := must.Get(f.Keyfunc(t.Context())(&jwt.Token{Header: header}))(t)
+	der := must.Get(x509.MarshalPKIXPublicKey(public))(t)
 	publicPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	parts := strings.Split(*result.AccessToken, ".")
 	stripped := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + kid.(string) + `"}`))
@@ -231,8 +222,7 @@ func TestR47_ForgedTokens(t *testing.T) {
 		}
 		wantNotAuthorized(t, err, "Invalid Access Token")
 	}
-	_, err = f.getUser(t.Context(), *result.AccessToken)
-	must(t, err)
+	must.Get(f.getUser(t.Context(), *result.AccessToken))(t)
 }
 
 func TestR48_TokensOfOthers(t *testing.T) {
@@ -287,7 +277,7 @@ func TestRefreshTokensBelongToTheirClient(t *testing.T) {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 	_, err := f.refresh(t.Context(), *result.RefreshToken) // Not revoked.
-	must(t, err)
+	must.Succeed(t, err)
 }
 
 func TestServersThatStartAtOnceAgreeOnAKey(t *testing.T) {
@@ -331,7 +321,7 @@ func TestKeysRotate(t *testing.T) {
 	oldHeader, _ := claims(t, old.AccessToken)
 	// Another process rotates the key; this server notices within a minute.
 	change, err := newPool(t, config(f.clock), f.db).RotateKey(ctx)
-	must(t, err)
+	must.Succeed(t, err)
 	if !change.ActiveFrom.Equal(f.clock.Now().Truncate(time.Microsecond).Add(10*time.Minute)) ||
 		!change.OldUntil.Equal(change.ActiveFrom.Add(65*time.Minute)) {
 		t.Errorf("announced: %+v", change)
@@ -348,15 +338,13 @@ func TestKeysRotate(t *testing.T) {
 		t.Error("the new key signs before others can have seen it")
 	}
 	f.clock.Advance(9 * time.Minute)
-	late, err := f.refresh(ctx, *old.RefreshToken)
-	must(t, err)
+	late := must.Get(f.refresh(ctx, *old.RefreshToken))(t)
 	header, _ = claims(t, late.AuthenticationResult.AccessToken)
 	if header["kid"] != change.ID {
 		t.Error("the old key still signs")
 	}
 	for _, token := range []*string{old.AccessToken, late.AuthenticationResult.AccessToken} {
-		_, err := f.getUser(ctx, *token)
-		must(t, err)
+		must.Get(f.getUser(ctx, *token))(t)
 	}
 	f.clock.Advance(time.Hour + 5*time.Minute)
 	if ids := f.keyIDs(t); len(ids) != 1 || ids[0] != header["kid"] {
@@ -368,10 +356,8 @@ func TestKeysRotate(t *testing.T) {
 
 	// A day later, the next rotation deletes retired keys.
 	f.clock.Advance(25 * time.Hour)
-	next, err := f.RotateKey(ctx)
-	must(t, err)
-	keys, err := f.db.PoolKeys(ctx)
-	must(t, err)
+	next := must.Get(f.RotateKey(ctx))(t)
+	keys := must.Get(f.db.PoolKeys(ctx))(t)
 	if len(keys) != 2 || keys[0].ID != change.ID || keys[1].ID != next.ID {
 		t.Errorf("%d keys", len(keys))
 	}
@@ -422,15 +408,13 @@ func TestR49_UnknownKeysDoNotReachTheDatabase(t *testing.T) {
 	f.clock.Advance(2 * time.Minute)
 	counted.set(context.DeadlineExceeded)
 	for range 100 {
-		_, err := p.Keyfunc(t.Context())(&jwt.Token{Header: id})
-		must(t, err)
+		must.Get(p.Keyfunc(t.Context())(&jwt.Token{Header: id}))(t)
 	}
 	if n := counted.set(nil); n != before+1 {
 		t.Errorf("%d readings", n-before)
 	}
 	f.clock.Advance(5 * time.Second)
-	_, err := p.Keyfunc(t.Context())(&jwt.Token{Header: id})
-	must(t, err)
+	must.Get(p.Keyfunc(t.Context())(&jwt.Token{Header: id}))(t)
 	if n := counted.set(nil); n != before+2 {
 		t.Errorf("%d readings", n-before)
 	}

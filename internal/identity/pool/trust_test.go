@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // onDevice makes the SDK a browser that sends the cookie of a device.
@@ -28,11 +29,10 @@ func onDevice(device string) func(*cognito.Options) {
 // signInOn signs in with the password on a device, and reports whether it asked for a code.
 func (f *fixture) signInOn(t *testing.T, name, device string) (asked bool, session *string) {
 	t.Helper()
-	out, err := f.sdk.InitiateAuth(t.Context(), &cognito.InitiateAuthInput{
+	out := must.Get(f.sdk.InitiateAuth(t.Context(), &cognito.InitiateAuthInput{
 		AuthFlow: types.AuthFlowTypeUserPasswordAuth, ClientId: aws.String(clientID),
 		AuthParameters: map[string]string{"USERNAME": name, "PASSWORD": password},
-	}, onDevice(device))
-	must(t, err)
+	}, onDevice(device)))(t)
 	return out.ChallengeName == types.ChallengeNameTypeSoftwareTokenMfa, out.Session
 }
 
@@ -44,13 +44,12 @@ func (f *fixture) trust(t *testing.T, name, secret, device string) {
 	if !asked {
 		t.Fatal("no challenge for the second factor")
 	}
-	_, err := f.sdk.RespondToAuthChallenge(t.Context(), &cognito.RespondToAuthChallengeInput{
+	must.Get(f.sdk.RespondToAuthChallenge(t.Context(), &cognito.RespondToAuthChallengeInput{
 		ChallengeName: types.ChallengeNameTypeSoftwareTokenMfa, ClientId: aws.String(clientID), Session: session,
 		ChallengeResponses: map[string]string{
 			"USERNAME": name, "SOFTWARE_TOKEN_MFA_CODE": code(t, secret, f.clock.Now()), "TSUMUGI_TRUST_DEVICE": "true",
 		},
-	}, onDevice(device))
-	must(t, err)
+	}, onDevice(device)))(t)
 	if asked, _ := f.signInOn(t, name, device); asked {
 		t.Fatal("a trusted device is asked for a code")
 	}
@@ -65,8 +64,7 @@ func TestTrustedDevices(t *testing.T) {
 	secret := f.enrol(t, token)
 	const other = "taro@example.com"
 	f.create(t, pool.NewUser{Email: other, Name: "鈴木 太郎", PermanentPassword: password})
-	out, err := f.signIn(ctx, other, password)
-	must(t, err)
+	out := must.Get(f.signIn(ctx, other, password))(t)
 	f.enrol(t, out.AuthenticationResult.AccessToken)
 	asked := func(name, device string) bool {
 		asked, _ := f.signInOn(t, name, device)
@@ -81,20 +79,17 @@ func TestTrustedDevices(t *testing.T) {
 		AuthFlow: types.AuthFlowTypeUserPasswordAuth, ClientId: aws.String(clientID),
 		AuthParameters: map[string]string{"USERNAME": email, "PASSWORD": password},
 	}
-	got, err := f.sdk.InitiateAuth(ctx, again, onDevice("browser"))
-	must(t, err)
+	got := must.Get(f.sdk.InitiateAuth(ctx, again, onDevice("browser")))(t)
 	_, payload := claims(t, got.AuthenticationResult.AccessToken)
-	status, err := f.db.UserBySubject(ctx, identity.Claims{
+	status := must.Get(f.db.UserBySubject(ctx, identity.Claims{
 		Subject: f.sub.String(), Session: uuid.MustParse(payload["origin_jti"].(string)), AuthType: identity.AuthCognito,
 		AuthTime: f.clock.Now(),
-	})
-	must(t, err)
+	}))(t)
 	if at := status.AuthenticatedAt; at == nil || at.UnixMilli() != trusted.UnixMilli() {
 		t.Errorf("authenticated at %v, want %s", at, trusted)
 	}
 	again.ClientMetadata = map[string]string{"TSUMUGI_ASK_FACTOR": "true"}
-	got, err = f.sdk.InitiateAuth(ctx, again, onDevice("browser"))
-	must(t, err)
+	got = must.Get(f.sdk.InitiateAuth(ctx, again, onDevice("browser")))(t)
 	if got.ChallengeName != types.ChallengeNameTypeSoftwareTokenMfa {
 		t.Errorf("a sign-in that asks for the second factor got %+v", got)
 	}
@@ -102,8 +97,7 @@ func TestTrustedDevices(t *testing.T) {
 		t.Error("the trust is not bound to the device and the user")
 	}
 	list := func() []types.DeviceType {
-		out, err := f.sdk.ListDevices(ctx, &cognito.ListDevicesInput{AccessToken: token})
-		must(t, err)
+		out := must.Get(f.sdk.ListDevices(ctx, &cognito.ListDevicesInput{AccessToken: token}))(t)
 		return out.Devices
 	}
 	devices := list()
@@ -116,7 +110,7 @@ func TestTrustedDevices(t *testing.T) {
 		return err
 	}
 	wantRefusal(t, forget(out.AuthenticationResult.AccessToken), "ResourceNotFoundException", "Device does not exist.")
-	must(t, forget(token))
+	must.Succeed(t, forget(token))
 	if !asked(email, "browser") || len(list()) != 0 {
 		t.Error("a forgotten device is trusted")
 	}
@@ -138,17 +132,16 @@ func TestTrustedDevices(t *testing.T) {
 	}
 
 	f.trust(t, email, secret, "browser")
-	must(t, f.SetPassword(ctx, f.sub, password, true))
+	must.Succeed(t, f.SetPassword(ctx, f.sub, password, true))
 	if !asked(email, "browser") {
 		t.Error("a device is trusted after a new password")
 	}
 
 	f.trust(t, email, secret, "browser")
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+	must.Get(f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
 		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
+	}))(t)
 	f.setPolicy(t, organization, org.FactorOptional)
 	token = f.mustSignIn(t).AccessToken
 	if devices := list(); len(devices) != 0 {

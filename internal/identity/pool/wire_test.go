@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func signInBody(name, password string) string {
@@ -65,8 +66,7 @@ func TestR34_TargetMustBeKnown(t *testing.T) {
 		t.Errorf("with a charset: %d %s", r.status, r.body)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodOptions, http.MethodDelete} {
-		req, err := http.NewRequestWithContext(t.Context(), method, f.server.URL+"/pool/", http.NoBody)
-		must(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), method, f.server.URL+"/pool/", http.NoBody))(t)
 		r := do(t, f.server, req)
 		if r.status != 405 || r.header.Get("Allow") != "POST" || r.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %d %v", method, r.status, r.header)
@@ -391,8 +391,7 @@ func FuzzCall(f *testing.F) {
 	keys := &firstKey{}
 	cfg := config(c)
 	cfg.Mailer = newPostbox() // It receives no messages because there are no users.
-	p, err := pool.New(f.Context(), cfg, keys)
-	must(f, err)
+	p := must.Get(pool.New(f.Context(), cfg, keys))(f)
 	handler := p.Handler()
 	f.Add("ForgotPassword", []byte(`{"ClientId":"`+clientID+`","Username":"`+email+`","ClientMetadata":{"a":"b"}}`))
 	f.Add("ConfirmForgotPassword",

@@ -17,8 +17,7 @@ import (
 func config(t testing.TB) (cfg catalog.Config, sealed string) {
 	t.Helper()
 	must.Succeed(t, cfg.Sealed.UnmarshalText([]byte(secret.NewKey())))
-	sealed, err := cfg.Sealed.Seal([]byte("sk-sealed"), catalog.SealOwner)
-	must.Succeed(t, err)
+	sealed = must.Get(cfg.Sealed.Seal([]byte("sk-sealed"), catalog.SealOwner))(t)
 	cfg.Env = func(name string) (string, bool) {
 		return map[string]string{"OUTSIDE_KEY": "sk-env", "EMPTY": ""}[name], name == "OUTSIDE_KEY" || name == "EMPTY"
 	}
@@ -59,8 +58,7 @@ providers:
 func TestParse(t *testing.T) {
 	t.Parallel()
 	cfg, sealed := config(t)
-	got, err := catalog.Parse([]byte(strings.Replace(whole, "SEALED", sealed, 1)), cfg)
-	must.Succeed(t, err)
+	got := must.Get(catalog.Parse([]byte(strings.Replace(whole, "SEALED", sealed, 1)), cfg))(t)
 	want := llm.Catalog{Default: "standard", Title: "small", Providers: []llm.Provider{
 		{
 			Config:        llm.Config{BaseURL: "http://gpu.example:8000/v1", APIKey: "sk-sealed"},
@@ -159,8 +157,7 @@ func TestR95_MistakesAreNamed(t *testing.T) {
 // TestDocumentedFile: the example in docs/models.md is valid.
 func TestDocumentedFile(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/models.md")
-	must.Succeed(t, err)
+	page := must.Get(os.ReadFile("../../../docs/models.md"))(t)
 	_, rest, found := strings.Cut(string(page), "```yaml\n")
 	example, _, _ := strings.Cut(rest, "```")
 	if !found {

@@ -34,11 +34,10 @@ func askAll(t *testing.T, model llm.Model, messages ...llm.Message) (string, llm
 
 func newClient(t *testing.T, base string, transport http.RoundTripper, stall time.Duration) *llm.Client {
 	t.Helper()
-	client, err := llm.NewClient(llm.Config{
+	client := must.Get(llm.NewClient(llm.Config{
 		BaseURL: base, Model: "m", Transport: transport, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
 		TokenTimeout: stall,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	t.Cleanup(client.Close)
 	return client
 }

@@ -22,11 +22,10 @@ import (
 
 func newClient(t testing.TB, cfg offline.Config) *llm.Client {
 	t.Helper()
-	client, err := llm.NewClient(llm.Config{
+	client := must.Get(llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName,
 		Transport: offline.NewTransport(cfg),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return client
 }
 
@@ -37,14 +36,13 @@ func TestThroughTheClient(t *testing.T) {
 	messages := []llm.Message{system(), user("次の文章を要約してください。\n\n" + sample(t, "report"))}
 	var text strings.Builder
 	pieces := 0
-	result, err := client.Stream(t.Context(), llm.Request{Messages: messages}, func(piece string) {
+	result := must.Get(client.Stream(t.Context(), llm.Request{Messages: messages}, func(piece string) {
 		if n := utf8.RuneCountInString(piece); n < 1 || n > 4 {
 			t.Errorf("a piece of %d characters: %q", n, piece)
 		}
 		pieces++
 		text.WriteString(piece)
-	})
-	must.Succeed(t, err)
+	}))(t)
 	if want := offline.Answer(messages...); text.String() != want || pieces < 50 {
 		t.Errorf("%d pieces: %s", pieces, text.String())
 	}
@@ -149,11 +147,9 @@ func TestProtocol(t *testing.T) {
 		{"POST", "/v1/embeddings", `{}`, 404, ""},
 		{"GET", "/v1/chat/completions", ``, 405, ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path,
-			strings.NewReader(test.body))
-		must.Succeed(t, err)
-		resp, err := server.Client().Do(req)
-		must.Succeed(t, err)
+		req := must.Get(http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path,
+			strings.NewReader(test.body)))(t)
+		resp := must.Get(server.Client().Do(req))(t)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err != nil || resp.StatusCode != test.status || !strings.Contains(string(body), test.want) {

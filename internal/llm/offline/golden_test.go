@@ -20,8 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func sample(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
-	must.Succeed(t, err)
+	data := must.Get(os.ReadFile(filepath.Join("testdata", name+".txt")))(t)
 	return string(data)
 }
 
@@ -111,8 +110,7 @@ func TestAnswers(t *testing.T) {
 				must.Succeed(t, os.WriteFile(path, []byte(got), 0o600))
 				return
 			}
-			want, err := os.ReadFile(path)
-			must.Succeed(t, err)
+			want := must.Get(os.ReadFile(path))(t)
 			if got != string(want) {
 				t.Errorf("the answer has changed; if it is better, run with -update. Got:\n%s", got)
 			}

@@ -16,8 +16,7 @@ func TestToolsAreShown(t *testing.T) {
 	ask := func(req llm.Request) (string, llm.Result) {
 		t.Helper()
 		var text strings.Builder
-		result, err := client.Stream(t.Context(), req, func(piece string) { text.WriteString(piece) })
-		must.Succeed(t, err)
+		result := must.Get(client.Stream(t.Context(), req, func(piece string) { text.WriteString(piece) }))(t)
 		return text.String(), result
 	}
 	for question, want := range map[string]llm.ToolCall{

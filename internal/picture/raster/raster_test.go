@@ -110,8 +110,7 @@ func withEXIF(content, exif []byte) []byte {
 
 func read(t testing.TB, content []byte) (raster.Picture, image.Image) {
 	t.Helper()
-	p, err := raster.Read(content)
-	must.Succeed(t, err)
+	p := must.Get(raster.Read(content))(t)
 	full, form, err := image.Decode(bytes.NewReader(p.Full))
 	if err != nil || "image/"+form != p.MediaType || full.Bounds().Dx() != p.Width || full.Bounds().Dy() != p.Height {
 		t.Fatalf("%s of %v, %v: %+v", form, full.Bounds(), err, p.MediaType)
@@ -137,8 +136,7 @@ func like(a, b color.Color) bool {
 
 func testdata(t testing.TB, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile("testdata/" + name)
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile("testdata/" + name))(t)
 	return content
 }
 

@@ -29,11 +29,9 @@ func TestServesItsMetadata(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatalf("nothing was said: %v", <-ended)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, lines.Text(), nil)
-	must.Succeed(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, lines.Text(), nil))(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	must.Succeed(t, err)
+	answer := must.Get(client.Do(request))(t)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body),

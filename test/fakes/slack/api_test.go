@@ -243,8 +243,7 @@ func TestDirectory(t *testing.T) {
 	var texts []string
 	parameters := &client.GetConversationHistoryParameters{ChannelID: slack.DemoSales, Limit: 2}
 	for {
-		page, err := api.GetConversationHistoryContext(t.Context(), parameters)
-		must.Succeed(t, err)
+		page := must.Get(api.GetConversationHistoryContext(t.Context(), parameters))(t)
 		for _, m := range page.Messages {
 			texts = append(texts, m.Text)
 		}
@@ -280,11 +279,10 @@ func TestFiles(t *testing.T) {
 	if answer.StatusCode != http.StatusFound {
 		t.Errorf("without a token: %s", answer.Status)
 	}
-	summary, err := api.UploadFileContext(t.Context(), client.UploadFileParameters{
+	summary := must.Get(api.UploadFileContext(t.Context(), client.UploadFileParameters{
 		Reader: strings.NewReader("# 長い答え"), FileSize: len("# 長い答え"), Filename: "answer.md", Title: "答え",
 		Channel: slack.DemoSales, ThreadTimestamp: ts, InitialComment: "続き",
-	})
-	must.Succeed(t, err)
+	}))(t)
 	answers := workspace.Answers(slack.DemoSales, ts)
 	if len(answers) != 1 || answers[0].Text != "続き" || len(answers[0].Files) != 1 ||
 		answers[0].Files[0].ID != summary.ID || string(answers[0].Files[0].Content) != "# 長い答え" {

@@ -11,12 +11,9 @@ import (
 // TestPageIsUpToDate compares the page in the repository with openapi.yaml, the scopes and the template.
 func TestPageIsUpToDate(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../openapi.yaml")
-	must.Succeed(t, err)
-	want, err := render(document)
-	must.Succeed(t, err)
-	got, err := os.ReadFile("../page.gen.html")
-	must.Succeed(t, err)
+	document := must.Get(os.ReadFile("../../openapi.yaml"))(t)
+	want := must.Get(render(document))(t)
+	got := must.Get(os.ReadFile("../page.gen.html"))(t)
 	if !bytes.Equal(got, want) {
 		t.Error("internal/api/docs/page.gen.html is not up to date: run go generate ./internal/api")
 	}

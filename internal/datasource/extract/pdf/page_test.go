@@ -23,15 +23,12 @@ func start(t testing.TB, withFont bool) *pdf.Engine {
 		if path == "" {
 			t.Skip("this machine has no Japanese font")
 		}
-		font, err := os.Open(path)
-		must.Succeed(t, err)
+		font := must.Get(os.Open(path))(t)
 		t.Cleanup(func() { _ = font.Close() })
-		info, err := font.Stat()
-		must.Succeed(t, err)
+		info := must.Get(font.Stat())(t)
 		cfg.Font = &pdf.FontFile{ReaderAt: font, Size: info.Size()}
 	}
-	e, err := pdf.Start(cfg)
-	must.Succeed(t, err)
+	e := must.Get(pdf.Start(cfg))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -226,13 +223,12 @@ func TestRotatedPagesAreReadAsDisplayed(t *testing.T) {
 
 func TestHeadingsAreDetected(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+	pages := must.Get(read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		p.Text(50, 780, 20, "勤怠の規程")
 		for i, line := range left {
 			p.Text(50, 700-18*float64(i), 12, line)
 		}
-	})))
-	must.Succeed(t, err)
+	}))))(t)
 	if h := pages[0].Headings; len(h) != 1 || pages[0].Text[h[0].Offset:h[0].Offset+h[0].Length] != "勤怠の規程" {
 		t.Errorf("headings %+v", h)
 	}
@@ -288,13 +284,12 @@ func TestPartlyReadableFilesAreRefused(t *testing.T) {
 
 func TestPagesWithOnlyPicturesAreMarked(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
+	pages := must.Get(read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
 		page(func(p *pdftest.Page) { p.Picture() })[0],
 		page(func(p *pdftest.Page) { p.Picture(); p.Latin(500, 20, 8, "1") })[0],
 		page(func(p *pdftest.Page) { p.Text(50, 700, 12, "文字だけのページ") })[0],
 		page(func(*pdftest.Page) {})[0],
-	}))
-	must.Succeed(t, err)
+	})))(t)
 	for i, want := range []bool{true, true, false, false} {
 		if pages[i].Pictured != want {
 			t.Errorf("page %d is a picture: %v", i+1, !want)

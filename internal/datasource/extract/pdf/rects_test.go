@@ -22,13 +22,12 @@ func rectsOf(p *pdf.Page, from, to int) []pdf.Rect {
 // TestRectsEncloseTheText locates a word in the second line, and a word that continues in the next line.
 func TestRectsEncloseTheText(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+	pages := must.Get(read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		for i, line := range left {
 			p.Text(50, 700-18*float64(i), 12, line)
 		}
 		p.Text(-100, 400, 12, "紙の外にある文")
-	})))
-	must.Succeed(t, err)
+	}))))(t)
 	p := pages[0]
 	at := func(word string) []pdf.Rect {
 		from := strings.Index(p.Text, word)
@@ -199,13 +198,10 @@ func TestRectsCoverTheInk(t *testing.T) {
 // shown renders the first page of a file.
 func shown(t *testing.T, e *pdf.Engine, file []byte) image.Image {
 	t.Helper()
-	d, err := e.Open(file)
-	must.Succeed(t, err)
+	d := must.Get(e.Open(file))(t)
 	defer d.Close()
-	encoded, err := d.Picture(0, 1000)
-	must.Succeed(t, err)
-	picture, err := png.Decode(bytes.NewReader(encoded))
-	must.Succeed(t, err)
+	encoded := must.Get(d.Picture(0, 1000))(t)
+	picture := must.Get(png.Decode(bytes.NewReader(encoded)))(t)
 	return picture
 }
 

@@ -139,8 +139,7 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 // TestCellsAreFoundOnThePage locates a cited mark although the header was repeated before it.
 func TestCellsAreFoundOnThePage(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(facilities)))
-	must.Succeed(t, err)
+	pages := must.Get(read(t, start(t, true), pdftest.Draw(page(facilities))))(t)
 	p := pages[0]
 	from := strings.Index(p.Text, "○ | △")
 	if rects := rectsOf(p, from, from+len("○")); len(rects) != 1 || rects[0].Y < 180./842 || rects[0].Y > 200./842 {
@@ -150,7 +149,7 @@ func TestCellsAreFoundOnThePage(t *testing.T) {
 
 func TestLongTablesRepeatTheirHeader(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+	pages := must.Get(read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		ys := []float64{800}
 		for i := range 41 {
 			ys = append(ys, 785-15*float64(i))
@@ -162,8 +161,7 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 			p.Text(55, 773-15*float64(i), 10, "共通の項目")
 			p.Text(155, 773-15*float64(i), 10, "総務部人事課の全員")
 		}
-	})))
-	must.Succeed(t, err)
+	}))))(t)
 	headers := strings.Count(pages[0].Text, "| 項目 | 担当する部署 |\n|---|---|\n")
 	if rows := strings.Count(pages[0].Text, "| 共通の項目 | 総務部人事課の全員 |"); rows != 40 || headers < 2 {
 		t.Errorf("%d rows under %d headers", rows, headers)
@@ -173,7 +171,7 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 // TestRowsOfAContinuedTableAreNotRepeated: a table that began on the page before has no headings on this one.
 func TestRowsOfAContinuedTableAreNotRepeated(t *testing.T) {
 	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+	pages := must.Get(read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		ys := []float64{800}
 		for i := range 40 {
 			ys = append(ys, 785-15*float64(i))
@@ -181,8 +179,7 @@ func TestRowsOfAContinuedTableAreNotRepeated(t *testing.T) {
 			p.Text(155, 788-15*float64(i), 10, fmt.Sprintf("%d年間の保存", i+10))
 		}
 		grid(p, []float64{50, 150, 300}, ys)
-	})))
-	must.Succeed(t, err)
+	}))))(t)
 	if n := strings.Count(pages[0].Text, "契約書の原本"); n != 40 {
 		t.Errorf("%d rows:\n%s", n, pages[0].Text)
 	}
@@ -256,11 +253,10 @@ func TestTiersOfVerticalPagesAreReadInOrder(t *testing.T) {
 		"a ruled line": "50 447 m 540 447 l S", "a frame": "50 690 490 -243 re S 50 447 490 -243 re S",
 	} {
 		var want string
-		pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		pages := must.Get(read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 			p.Raw(rule)
 			want = tier(p, 660, "上", 18) + tier(p, 440, "下", 21)
-		})))
-		must.Succeed(t, err)
+		}))))(t)
 		if got := strings.ReplaceAll(pages[0].Text, "\n", ""); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}

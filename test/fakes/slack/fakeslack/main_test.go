@@ -30,16 +30,14 @@ func TestServesTheWebAPI(t *testing.T) {
 		t.Fatalf("nothing was said: %v", <-ended)
 	}
 	url := lines.Text()
-	request, err := http.NewRequestWithContext(
+	request := must.Get(http.NewRequestWithContext(
 		t.Context(),
 		http.MethodGet,
 		url+"/api/users.info?user="+slack.DemoTaro,
 		nil,
-	)
-	must.Succeed(t, err)
+	))(t)
 	request.Header.Set("Authorization", "Bearer "+slack.DemoToken)
-	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	must.Succeed(t, err)
+	answer := must.Get((&http.Transport{DisableKeepAlives: true}).RoundTrip(request))(t)
 	defer answer.Body.Close()
 	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), `"email":"taro@demo.example"`) {
 		t.Errorf("%v: %s", err, body)
