@@ -59,47 +59,6 @@ func (f *fixture) startProcess() *process {
 	return s
 }
 
-// mortalStore is a process's connection to the store. It fails after the process was killed.
-type mortalStore struct {
-	channel.Store
-	process *process
-}
-
-func (s *mortalStore) SaveDelivery(ctx context.Context, d channel.Delivery) error {
-	if s.process.dead.Load() {
-		return errDead
-	}
-	return s.Store.SaveDelivery(ctx, d)
-}
-
-func (s *mortalStore) EndDelivery(ctx context.Context, d channel.Delivery) error {
-	if s.process.dead.Load() {
-		return errDead
-	}
-	return s.Store.EndDelivery(ctx, d)
-}
-
-func (s *mortalStore) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
-	if s.process.dead.Load() {
-		return errDead
-	}
-	return s.Store.ReleaseDelivery(ctx, d, after)
-}
-
-func (s *mortalStore) EndEvent(ctx context.Context, e channel.Event) error {
-	if s.process.dead.Load() {
-		return errDead
-	}
-	return s.Store.EndEvent(ctx, e)
-}
-
-func (s *mortalStore) RequeueEvent(ctx context.Context, e channel.Event, after time.Duration) error {
-	if s.process.dead.Load() {
-		return errDead
-	}
-	return s.Store.RequeueEvent(ctx, e, after)
-}
-
 func TestHoldAllowsTwoServers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

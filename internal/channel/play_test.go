@@ -59,7 +59,7 @@ func (p *play) start() *process {
 	config.PublicURL = "https://tsumugi.example"
 	mortal := &mortalSurface{Surface: p.surface, process: s}
 	s.Service = channel.NewService(channel.Deps{
-		Store: &mortalRows{rows: p.rows, process: s}, Installations: p.installed, Chat: p.answers,
+		Store: &mortalStore{Store: p.rows, process: s}, Installations: p.installed, Chat: p.answers,
 		Surfaces: map[string]channel.Surface{channeltest.Name: mortal}, Log: slog.New(slog.DiscardHandler),
 	}, config)
 	s.Start()
@@ -220,47 +220,54 @@ func (r *rows) RenewDeliveries(
 
 var errDead = errors.New("the process is dead")
 
-// mortalRows is a process's access to the rows. It fails after the process was killed.
-type mortalRows struct {
-	*rows
+// mortalStore is a process's connection to the store. It fails after the process was killed.
+type mortalStore struct {
+	channel.Store
 	process *process
 }
 
-func (r *mortalRows) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]channel.Delivery, error) {
-	if r.process.dead.Load() {
+func (s *mortalStore) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]channel.Delivery, error) {
+	if s.process.dead.Load() {
 		return nil, errDead
 	}
-	return r.rows.ClaimDeliveries(ctx, limit, lease)
+	return s.Store.ClaimDeliveries(ctx, limit, lease)
 }
 
-func (r *mortalRows) SaveDelivery(ctx context.Context, d channel.Delivery) error {
-	if r.process.dead.Load() {
-		return errDead
-	}
-	return r.rows.SaveDelivery(ctx, d)
-}
-
-func (r *mortalRows) EndDelivery(ctx context.Context, d channel.Delivery) error {
-	if r.process.dead.Load() {
-		return errDead
-	}
-	return r.rows.EndDelivery(ctx, d)
-}
-
-func (r *mortalRows) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
-	if r.process.dead.Load() {
-		return errDead
-	}
-	return r.rows.ReleaseDelivery(ctx, d, after)
-}
-
-func (r *mortalRows) RenewDeliveries(
+func (s *mortalStore) RenewDeliveries(
 	ctx context.Context, held []channel.Delivery, lease time.Duration,
 ) ([]uuid.UUID, error) {
-	if r.process.dead.Load() {
+	if s.process.dead.Load() {
 		return nil, errDead
 	}
-	return r.rows.RenewDeliveries(ctx, held, lease)
+	return s.Store.RenewDeliveries(ctx, held, lease)
+}
+
+func (s *mortalStore) SaveDelivery(ctx context.Context, d channel.Delivery) error {
+	return s.process.call(func() error { return s.Store.SaveDelivery(ctx, d) })
+}
+
+func (s *mortalStore) EndDelivery(ctx context.Context, d channel.Delivery) error {
+	return s.process.call(func() error { return s.Store.EndDelivery(ctx, d) })
+}
+
+func (s *mortalStore) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
+	return s.process.call(func() error { return s.Store.ReleaseDelivery(ctx, d, after) })
+}
+
+func (s *mortalStore) EndEvent(ctx context.Context, e channel.Event) error {
+	return s.process.call(func() error { return s.Store.EndEvent(ctx, e) })
+}
+
+func (s *mortalStore) RequeueEvent(ctx context.Context, e channel.Event, after time.Duration) error {
+	return s.process.call(func() error { return s.Store.RequeueEvent(ctx, e, after) })
+}
+
+// call makes a call, unless the process was killed.
+func (p *process) call(call func() error) error {
+	if p.dead.Load() {
+		return errDead
+	}
+	return call()
 }
 
 // mortalSurface is a process's access to the surface. It fails after the process was killed.
