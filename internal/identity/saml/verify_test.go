@@ -211,6 +211,22 @@ func wrappings() map[string]func(response *etree.Element) *etree.Element {
 		bad.RemoveChild(assertion)
 		return bad, bad.FindElement("./Signature")
 	}
+	// wrap returns an attack with an evil copy of the assertion.
+	wrap := func(change func(response, assertion, bad *etree.Element)) func(*etree.Element) *etree.Element {
+		return func(response *etree.Element) *etree.Element {
+			assertion, _ := parts(response)
+			change(response, assertion, evil(assertion))
+			return response
+		}
+	}
+	// replace is like wrap, and the evil assertion replaces the other one.
+	replace := func(change func(response, assertion, bad *etree.Element)) func(*etree.Element) *etree.Element {
+		return wrap(func(response, assertion, bad *etree.Element) {
+			change(response, assertion, bad)
+			response.RemoveChild(assertion)
+			response.AddChild(bad)
+		})
+	}
 	return map[string]func(response *etree.Element) *etree.Element{
 		"XSW1": func(response *etree.Element) *etree.Element {
 			bad, signature := signed(response)
@@ -222,94 +238,56 @@ func wrappings() map[string]func(response *etree.Element) *etree.Element {
 			bad.InsertChildAt(signature.Index(), unsigned(response))
 			return bad
 		},
-		"XSW3": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			response.InsertChildAt(assertion.Index(), unsigned(evil(assertion)))
-			return response
-		},
-		"XSW4": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := unsigned(evil(assertion))
+		"XSW3": wrap(func(response, assertion, bad *etree.Element) {
+			response.InsertChildAt(assertion.Index(), unsigned(bad))
+		}),
+		"XSW4": wrap(func(response, assertion, bad *etree.Element) {
+			bad = unsigned(bad)
 			response.RemoveChild(assertion)
 			bad.AddChild(assertion)
 			response.AddChild(bad)
-			return response
-		},
-		"XSW5": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := evil(assertion)
+		}),
+		"XSW5": wrap(func(response, assertion, bad *etree.Element) {
 			response.InsertChildAt(assertion.Index(), bad)
 			response.RemoveChild(assertion)
 			response.AddChild(unsigned(assertion))
-			return response
-		},
-		"XSW6": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := evil(assertion)
+		}),
+		"XSW6": replace(func(_, assertion, bad *etree.Element) {
 			bad.FindElement("./Signature").AddChild(unsigned(assertion))
-			response.RemoveChild(assertion)
-			response.AddChild(bad)
-			return response
-		},
-		"XSW7": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
+		}),
+		"XSW7": wrap(func(response, assertion, bad *etree.Element) {
 			extensions := etree.NewElement("samlp:Extensions")
-			extensions.AddChild(unsigned(evil(assertion)))
+			extensions.AddChild(unsigned(bad))
 			response.InsertChildAt(assertion.Index(), extensions)
-			return response
-		},
-		"XSW8": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := evil(assertion)
+		}),
+		"XSW8": replace(func(_, assertion, bad *etree.Element) {
 			object := etree.NewElement("ds:Object")
 			object.AddChild(unsigned(assertion))
 			bad.FindElement("./Signature").AddChild(object)
-			response.RemoveChild(assertion)
-			response.AddChild(bad)
-			return response
-		},
-		"XSW9, in the status": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
+		}),
+		"XSW9, in the status": replace(func(response, assertion, _ *etree.Element) {
 			detail := etree.NewElement("samlp:StatusDetail")
 			detail.AddChild(assertion.Copy())
 			response.FindElement("./Status").AddChild(detail)
-			bad := evil(assertion)
-			response.RemoveChild(assertion)
-			response.AddChild(bad)
-			return response
-		},
-		"same id twice": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := evil(assertion)
+		}),
+		"same id twice": replace(func(_, assertion, bad *etree.Element) {
 			bad.CreateAttr("ID", assertion.SelectAttrValue("ID", ""))
 			advice := etree.NewElement("saml:Advice")
 			advice.AddChild(assertion.Copy())
 			bad.AddChild(advice)
-			response.RemoveChild(assertion)
-			response.AddChild(bad)
-			return response
-		},
-		"in an attribute": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := evil(assertion)
+		}),
+		"in an attribute": replace(func(_, assertion, bad *etree.Element) {
 			bad.FindElement("//AttributeValue").AddChild(assertion.Copy())
-			response.RemoveChild(assertion)
+		}),
+		"several assertions": wrap(func(response, _, bad *etree.Element) {
 			response.AddChild(bad)
-			return response
-		},
-		"several assertions": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			response.AddChild(evil(assertion))
-			return response
-		},
-		"assertion of another namespace": func(response *etree.Element) *etree.Element {
-			assertion, _ := parts(response)
-			bad := unsigned(evil(assertion))
+		}),
+		"assertion of another namespace": wrap(func(response, assertion, bad *etree.Element) {
+			bad = unsigned(bad)
 			bad.Space = "x"
 			bad.CreateAttr("xmlns:x", "urn:x")
 			response.InsertChildAt(assertion.Index(), bad)
-			return response
-		},
+		}),
 		"reference to nothing": func(response *etree.Element) *etree.Element {
 			_, signature := parts(response)
 			signature.FindElement("//Reference").CreateAttr("URI", "")
