@@ -250,6 +250,14 @@ func (a Actor) RequireRecentSignIn(at time.Time) error {
 	return fault.Errorf(RecentSignInRequired, "この操作には、15分以内のログインが必要です。もう一度ログインしてください。")
 }
 
+// RequireSuperAdmin returns ErrForbidden unless the actor is a super-admin.
+func (a Actor) RequireSuperAdmin() error {
+	if a.Role != RoleOrganizationSuperAdmin {
+		return ErrForbidden
+	}
+	return nil
+}
+
 // Owner returns the actor as the owner of things.
 func (a Actor) Owner() Owner { return Owner{OrganizationID: a.OrganizationID, UserID: a.ID} }
 

@@ -319,7 +319,7 @@ func (s *Service) credentials(ctx context.Context, server Server) (http.Header, 
 // Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the
 // returned server.
 func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UUID) (Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Server{}, err
 	}
 	server, err := s.store.ToolServer(ctx, actor.OrganizationID, id)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -58,16 +57,9 @@ func NewService(cfg Config, store Store, client *Connector, log *slog.Logger) *S
 // Stop waits until the sessions with servers are closed.
 func (s *Service) Stop() { s.group.Stop() }
 
-func administers(actor identity.Actor) error {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return org.ErrForbidden
-	}
-	return nil
-}
-
 // Servers returns the servers of the actor's organization. For super-admins.
 func (s *Service) Servers(ctx context.Context, actor identity.Actor) ([]Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return nil, err
 	}
 	return s.store.ToolServers(ctx, actor.OrganizationID)
@@ -177,7 +169,7 @@ func (s *Service) check(server Server) error {
 // Add adds a server. Its tools are not read yet. For super-admins. Errors: org.ErrForbidden, fault.Invalid, and those of
 // Store.AddToolServer.
 func (s *Service) Add(ctx context.Context, actor identity.Actor, draft Draft) (Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Server{}, err
 	}
 	server := Server{
@@ -196,7 +188,7 @@ func (s *Service) Add(ctx context.Context, actor identity.Actor, draft Draft) (S
 // Edit changes a server. A secret is not sent to another host than before: a new address removes it. For super-admins.
 // Errors: org.ErrForbidden, fault.Invalid, and those of Store.EditToolServer.
 func (s *Service) Edit(ctx context.Context, actor identity.Actor, id uuid.UUID, draft Draft) (Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Server{}, err
 	}
 	err := s.store.EditToolServer(ctx, actor, id, func(server *Server) error {
@@ -230,7 +222,7 @@ func host(address string) string {
 
 // Remove deletes a server. Calls in progress end. For super-admins.
 func (s *Service) Remove(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return err
 	}
 	return s.store.RemoveToolServer(ctx, actor, id)
@@ -245,7 +237,7 @@ type ToolDraft struct {
 
 // EditTool changes the rule and the marks of a tool. For super-admins.
 func (s *Service) EditTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, d ToolDraft) (Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Server{}, err
 	}
 	if d.Rule != nil && *d.Rule != tool.RuleAllow && *d.Rule != tool.RuleAsk && *d.Rule != tool.RuleDeny {
@@ -283,7 +275,7 @@ func (s *Service) Accept(ctx context.Context, actor identity.Actor, id uuid.UUID
 func (s *Service) changeTool(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action, change func(*Tool) error,
 ) (Server, error) {
-	if err := administers(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Server{}, err
 	}
 	if err := s.store.ChangeTool(ctx, actor, id, name, action, change); err != nil {

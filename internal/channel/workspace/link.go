@@ -294,7 +294,7 @@ func (l *Linker) List(ctx context.Context, actor identity.Actor, offset, limit i
 
 // UnlinkMember removes the link of a member of the actor's organization. The actor must be a super-admin.
 func (l *Linker) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
-	if err := requireSuper(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return err
 	}
 	return l.store.RemoveMemberLink(ctx, org.AuditActorOf(actor), actor.OrganizationID, userID, l.cfg.Surface)

@@ -219,7 +219,7 @@ func (e SetupEdit) fields() map[string]*string {
 // Save changes the setup of the actor's organization. It first tests a new bot token at the surface, which identifies
 // its workspace.
 func (s *Setup) Save(ctx context.Context, actor identity.Actor, e SetupEdit) (SetupView, error) {
-	if err := requireSuper(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return SetupView{}, err
 	}
 	credentials := false
@@ -286,7 +286,7 @@ func (e SetupEdit) apply(in *channel.Installation, found Workspace) {
 
 // Remove deletes the installation of the actor's organization with its credentials, links and conversations.
 func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
-	if err := requireSuper(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return err
 	}
 	in, err := s.own(ctx, actor)
@@ -305,7 +305,7 @@ func (s *Setup) socketOnly() bool { return strings.HasPrefix(s.cfg.PublicURL, "h
 
 // Test tests the requirements of the installation of the actor's organization.
 func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error) {
-	if err := requireSuper(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return nil, err
 	}
 	in, err := s.own(ctx, actor)
@@ -323,7 +323,7 @@ func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error)
 // BeginInstall returns the address at which a browser installs the app, and the value of the browser's cookie until it
 // returns.
 func (s *Setup) BeginInstall(ctx context.Context, actor identity.Actor) (url, browser string, err error) {
-	if err := requireSuper(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return "", "", err
 	}
 	in, err := s.own(ctx, actor)
@@ -370,14 +370,6 @@ func (s *Setup) FinishInstall(ctx context.Context, state, browser, code string) 
 	}
 	_, err = s.Save(ctx, actor, SetupEdit{BotToken: &token})
 	return err
-}
-
-// requireSuper returns an error unless the actor is a super-admin.
-func requireSuper(actor identity.Actor) error {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return org.ErrForbidden
-	}
-	return nil
 }
 
 // Start identifies the workspace of the server's settings in the background, and retries while the surface is

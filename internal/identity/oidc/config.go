@@ -82,7 +82,7 @@ func (s *Service) view(settings Settings) View {
 // must have a valid discovery document and keys. If a field is invalid, the error has the code fault.Invalid; if the
 // change would break single sign-on while it is on, fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	before, err := s.store.OIDCSettings(ctx, actor.OrganizationID)
@@ -130,7 +130,7 @@ func (s *Service) probe(ctx context.Context, settings Settings) error {
 // must be a super-admin. If the settings are incomplete, the provider is away, or no super-admin could still sign in with
 // a password, the error has the code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	before, err := s.store.OIDCSettings(ctx, actor.OrganizationID)
@@ -157,7 +157,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
@@ -204,7 +204,7 @@ type Check struct {
 // accepts the client and its secret. It ends at the first failure. The actor must be a super-admin. If the settings are
 // incomplete, the error has the code fault.Conflict.
 func (s *Service) Test(ctx context.Context, actor identity.Actor) ([]Check, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return nil, err
 	}
 	settings, err := s.store.OIDCSettings(ctx, actor.OrganizationID)

@@ -70,7 +70,7 @@ func (s *Service) view(settings Settings) (View, error) {
 // is invalid, the error has the code fault.Invalid; if the change would break single sign-on while it is on,
 // fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	change, err := s.withMetadata(ctx, change)
@@ -121,7 +121,7 @@ func (c Change) single() bool { return c.EntityID != nil || c.SSOURL != nil || c
 // super-admin. If the settings are incomplete, or no super-admin could still sign in with a password, the error has the
 // code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	return s.update(ctx, actor, ActionOn, func(settings *Settings, passwordAdmins int) error {
@@ -138,7 +138,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
 	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {

@@ -47,7 +47,7 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 // BeginTest begins a trial of the settings of the actor's organization, even if single sign-on is off. The actor must
 // be a super-admin. If the settings are incomplete, the error has the code fault.Conflict.
 func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, sso.Redirect, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return uuid.Nil, sso.Redirect{}, err
 	}
 	settings, err := s.store.SAMLSettings(ctx, actor.OrganizationID)

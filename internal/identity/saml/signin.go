@@ -97,7 +97,7 @@ func (s *Service) finishTest(
 // Test returns a trial of the actor's organization. The actor must be a super-admin. If the trial does not exist, the
 // error has the code fault.NotFound.
 func (s *Service) Test(ctx context.Context, actor identity.Actor, id uuid.UUID) (Test, error) {
-	if err := sso.RequireSuperAdmin(actor); err != nil {
+	if err := actor.RequireSuperAdmin(); err != nil {
 		return Test{}, err
 	}
 	return s.store.SAMLTest(ctx, actor.OrganizationID, id)

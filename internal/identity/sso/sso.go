@@ -240,11 +240,3 @@ func (s *Service) Provider(ctx context.Context, organizationID uuid.UUID) (Provi
 // ErrNoPasswordAdmin refuses to switch single sign-on on.
 var ErrNoPasswordAdmin = fault.Errorf(fault.Conflict,
 	"パスワードでログインできる特権管理者がいないため、オンにできません。IDプロバイダーに障害があったときに設定を変更できるよう、1名以上必要です。")
-
-// RequireSuperAdmin returns an error unless the actor is a super-admin.
-func RequireSuperAdmin(actor identity.Actor) error {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return identity.ErrForbidden
-	}
-	return nil
-}
