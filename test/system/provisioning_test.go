@@ -147,14 +147,14 @@ func provisioned(n int) string { return fmt.Sprintf("member%d@demo.example", n) 
 // join signs a member in and opens a stream and a live socket.
 func (r *rig) join(ctx context.Context, t *testing.T, n int) *leaver {
 	t.Helper()
-	l := &leaver{client: signInAs(t, r.at(n % 3)(), provisioned(n)), ended: make(chan time.Time, 2)}
+	l := &leaver{client: signInAs(t, r.at(n%3)(), provisioned(n)), ended: make(chan time.Time, 2)}
 	var token struct{ Token string }
 	must(t, l.call(ctx, http.MethodPost, r.URL()+"/v1/connection/token", map[string]any{
 		"name": "export", "scopes": []string{"chat"}, "request_id": newID(),
 		"expires_on": time.Now().AddDate(0, 1, 0).Format(time.DateOnly),
 	}, &token))
 	l.personal = &client{http: l.http, token: token.Token}
-	a := l.askMany(t, r.at(n % 3)(), 1, answer{chars: 8000, rate: 2, seed: uint64(n)})[0] //nolint:gosec // Small.
+	a := l.askMany(t, r.at(n%3)(), 1, answer{chars: 8000, rate: 2, seed: uint64(n)})[0] //nolint:gosec // Small.
 	l.thread = a.ThreadID
 	req, err := l.newRequest(ctx, http.MethodGet, r.at((n+1)%3)()+"/v1/message/"+a.Answer.ID+"/stream", nil)
 	must(t, err)
