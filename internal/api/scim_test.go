@@ -449,7 +449,9 @@ func TestSCIMTokens(t *testing.T) {
 	}
 	for _, token := range []string{first, second} {
 		p.token = token
+		p.exec("UPDATE organizations SET address_ranges = '{203.0.113.0/24}'") // Not those of identity providers.
 		p.scim(http.StatusOK, "GET", "/ServiceProviderConfig", nil)
+		p.exec("UPDATE organizations SET address_ranges = '{}'")
 	}
 	resp := p.do(call{method: "GET", path: "/v1/scim-config", token: p.admin.Subject})
 	if strings.Contains(string(resp.body), first) {
