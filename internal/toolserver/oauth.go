@@ -384,9 +384,14 @@ func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server 
 	return s.refresh(ctx, owner, server, connection.AccessToken)
 }
 
-// valid reports whether an access token can still be used for a call.
+// valid reports whether an access token can still be used for a call. One that cannot be refreshed is used until it
+// expires.
 func (s *Service) valid(c Connection) bool {
-	return c.ExpiresAt.IsZero() || s.cfg.Clock().Add(refreshBefore).Before(c.ExpiresAt)
+	at := s.cfg.Clock()
+	if c.RefreshToken != "" {
+		at = at.Add(refreshBefore)
+	}
+	return c.ExpiresAt.IsZero() || at.Before(c.ExpiresAt)
 }
 
 // refresh replaces a person's tokens because the access token stale cannot be used. A lock of all servers prevents two

@@ -215,6 +215,23 @@ func TestLifetimesOfTokens(t *testing.T) {
 	}
 }
 
+// TestTokenWithoutRefreshToken: a token that cannot be refreshed is used until it expires, however short its lifetime is.
+func TestTokenWithoutRefreshToken(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	g.lifetime, g.final = 20, true
+	o.addConnected(g)
+	for range 2 {
+		if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil {
+			t.Error(err)
+		}
+		o.pass(19 * time.Second)
+	}
+	_, err := o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "連携の有効期限が切れました", "/setting/connections")
+}
+
 // TestTokenEndsEarly: a server refuses a token that seems valid. It is refreshed, and the call is sent once. If the server
 // refuses the new token too, the person is asked to connect again.
 func TestTokenEndsEarly(t *testing.T) {
