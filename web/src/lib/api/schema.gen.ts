@@ -4699,6 +4699,8 @@ export interface components {
             note?: string;
             /** @description It reads pictures. */
             sees: boolean;
+            /** @description It cannot call tools. Skills with tools are answered without them. */
+            no_tools?: boolean;
             thinking: components["schemas"]["ModelThinking"];
         };
         /**
