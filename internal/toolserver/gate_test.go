@@ -33,10 +33,11 @@ type gate struct {
 	revoked    chan string
 	refreshed  atomic.Int64
 	issued     atomic.Int64
-	broken     bool // Guarded by mu. The server's new tokens are not valid.
-	register   bool // The server registers clients.
-	lifetime   any  // Guarded by mu. The expires_in of tokens.
-	final      bool // Guarded by mu. There are no refresh tokens.
+	broken     bool   // Guarded by mu. The server's new tokens are not valid.
+	register   bool   // The server registers clients.
+	scope      string // The end of the challenge.
+	lifetime   any    // Guarded by mu. The expires_in of tokens.
+	final      bool   // Guarded by mu. There are no refresh tokens.
 
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.
@@ -103,7 +104,7 @@ func newGate(t *testing.T, c *crm) *gate {
 			if g.refusal != nil {
 				g.refusal()
 			}
-			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`)
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`+g.scope)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

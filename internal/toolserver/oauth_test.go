@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"net/url"
 	"testing"
 	"time"
 
@@ -64,6 +65,19 @@ func TestConnectionByOAuth(t *testing.T) {
 	wants(t, err, "まだ連携していません")
 	if err := o.tools.Disconnect(t.Context(), o.taro, server.ID); !errors.Is(err, toolserver.ErrNotConnected) {
 		t.Errorf("ended twice: %v", err)
+	}
+}
+
+// TestScopesOfTheRefusal: the scopes in the refusal of a request without a token are requested, not those in the metadata.
+func TestScopesOfTheRefusal(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	g.scope = `, scope="crm:read crm:find"`
+	server := o.add(g.URL+"/mcp", func(d *toolserver.Draft) { d.Auth = new(toolserver.AuthOAuth) })
+	address, _, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
+	if u, _ := url.Parse(address); err != nil || u.Query().Get("scope") != "crm:read crm:find offline_access" {
+		t.Errorf("%s, %v", address, err)
 	}
 }
 
