@@ -157,7 +157,10 @@ for (const scenario of clientScenarios)
       },
       async (url) => {
         const command = `${process.execPath} ${client} ${url}`
-        const { failed, output } = await run(suite, 'client', '--command', command, '--scenario', scenario)
+        const { failed, output } = await run(
+          suite,
+          ...['client', '--command', command, '--scenario', scenario, '--timeout', '150000'],
+        )
         expect(failed, output).toBe(false)
       },
     )
