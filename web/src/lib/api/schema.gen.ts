@@ -4700,6 +4700,8 @@ export interface components {
             note?: string;
             /** @description It reads pictures. */
             sees: boolean;
+            /** @description It cannot call tools. Skills with tools are answered without them. */
+            no_tools?: boolean;
             thinking: components["schemas"]["ModelThinking"];
         };
         /**
