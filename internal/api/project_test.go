@@ -60,6 +60,15 @@ func TestProjects(t *testing.T) {
 			t.Errorf("%s: %+v", field, got)
 		}
 	}
+	// A name has 1 to 100 characters after its composition.
+	for name, status := range map[string]int{
+		" ": 400, strings.Repeat("あ", 101): 400, "見\u0000積": 400, strings.Repeat("か\u3099", 100): 201,
+	} {
+		got := f.do(as(f.stranger.Subject, "POST", "/v1/project", map[string]any{"request_id": newID(), "name": name}))
+		if got.status != status || status == 201 && !strings.Contains(string(got.body), strings.Repeat("が", 100)) {
+			t.Errorf("created with the name %q: %d %s", name, got.status, got.body)
+		}
+	}
 	path := "/v1/project/" + p.ID.String()
 	edit := map[string]any{"version": 1, "name": "新商品", "instructions": "短く答えてください。"}
 	if got := get[api.Project](f, http.StatusOK, as(alice, "PUT", path, edit)); got.Version != 2 || got.SkillID != uuid.Nil {
