@@ -403,7 +403,7 @@ test('three members ask in a shared chat in turn; one is removed while an answer
   server,
 }, info) => {
   const project = await create(account, `共同-${info.testId}`)
-  const email = `third-${crypto.randomUUID()}@demo.example`
+  const email = `third-${crypto.randomUUID()}@demo.example` as const
   await server.addMember(organization, email, 'general-user')
   const two = { 'user@demo.example': 'manager', 'admin@demo.example': 'viewer' }
   await share(account, project, { ...two, [email]: 'viewer' })
