@@ -385,6 +385,20 @@ func TestProjectsWithoutManager(t *testing.T) {
 		t.Errorf("administrators see %+v", all)
 	}
 	f.exec("UPDATE users SET state = 'active' WHERE id = $1", editor.ID)
+	// Somebody else archives and deletes the editor's project.
+	before := len(get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: editor.Subject}).Items)
+	f.noContent(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/archive", token: admin, body: map[string]any{"archived": true},
+	})
+	f.noContent(call{method: "DELETE", path: "/v1/project/" + p.ID.String(), token: admin})
+	told := get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: editor.Subject}).Items
+	if len(told) != before+2 || told[0].Title != "プロジェクト「新商品」が削除されました" ||
+		told[1].Title != "プロジェクト「新商品」がアーカイブされました" {
+		t.Errorf("the manager is told %+v", told)
+	}
+	if n := len(get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: admin}).Items); n != 1 {
+		t.Errorf("the administrator is told of %d", n)
+	}
 	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
 	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
 		t.Errorf("named: %d", got)

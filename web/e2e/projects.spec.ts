@@ -323,7 +323,8 @@ test.describe('of an administrator', () => {
     signIn,
   }, info) => {
     const name = `管理-${info.testId}`
-    const { id } = await create(await signIn('user'), name)
+    const owner = await signIn('user')
+    const { id } = await create(owner, name)
     const row = page.getByRole('row').filter({ hasText: name })
     const choose = async (item: string) => {
       await row.getByRole('button', { name: `「${name}」の操作` }).click()
@@ -345,6 +346,16 @@ test.describe('of an administrator', () => {
     await expect(row).toHaveCount(0)
     await page.goto(`/home/project/${id}`)
     await heading(page, 'このプロジェクトは開けません')
+    // The manager was notified of both.
+    const { items } = (await (await owner.call('GET', '/v1/notification')).json()) as {
+      items: { id: string; title: string }[]
+    }
+    const notices = items.filter(({ title }) => title.includes(name))
+    expect(notices.map(({ title }) => title)).toEqual([
+      `プロジェクト「${name}」が削除されました`,
+      `プロジェクト「${name}」がアーカイブされました`,
+    ])
+    await owner.call('PUT', '/v1/notification/read', { ids: notices.map((notice) => notice.id) })
 
     // The server gives every project a manager, so that a project without one is made up here.
     await page.route('**/v1/project/all?**', async (route) => {
@@ -407,7 +418,8 @@ test('three members ask in a shared chat in turn; one is removed while an answer
   await server.addMember(organization, email, 'general-user')
   const two = { 'user@demo.example': 'manager', 'admin@demo.example': 'viewer' }
   await share(account, project, { ...two, [email]: 'viewer' })
-  const current = async () => (await (await account.call('GET', `/v1/project/${project.id}`)).json()) as Project
+  const current = async () =>
+    (await (await account.call('GET', `/v1/project/${project.id}`)).json()) as Project
   const leaver = await pageAs(await Account.signIn(server.url, email))
   const colleague = await pageAs(await signIn('admin'))
   const theirs = chat.in(colleague)
