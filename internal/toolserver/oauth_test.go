@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
