@@ -223,8 +223,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatDoNotMatch: the person is not asked about a call whose arguments the tool refuses. The model receives
-// the reason, and may correct them in one more round. If it does not, the tool is not called any more in the answer.
+// TestArgumentsThatDoNotMatch: the person is not asked about a call whose arguments the tool refuses. The model gets the
+// reason, and may correct them in one more round. If it does not, the tool is not called any more in the answer.
 func TestArgumentsThatDoNotMatch(t *testing.T) {
 	t.Parallel()
 	f, box, model := newAskingFixture(t)

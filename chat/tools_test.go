@@ -328,8 +328,8 @@ func TestStopBeforeARepeatedCall(t *testing.T) {
 	}
 }
 
-// TestTakeoverDuringTwentyCalls: a server crashes during the eleventh of twenty calls. The next one makes this call again,
-// and the rest. No other call is repeated, and the text is exact.
+// TestTakeoverDuringTwentyCalls: a server crashes during the eleventh of twenty calls. The next one makes this call
+// again, and the rest. No other call is repeated, and the text is exact.
 func TestTakeoverDuringTwentyCalls(t *testing.T) {
 	t.Parallel()
 	box, model := newToolbox(), llmtest.NewLive()

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +68,8 @@ func TestConnectionByOAuth(t *testing.T) {
 	}
 }
 
-// TestScopesOfTheRefusal: the scopes in the refusal of a request without a token are requested, not those in the metadata.
+// TestScopesOfTheRefusal: the scopes in the refusal of a request without a token are requested, not those in the
+// metadata.
 func TestScopesOfTheRefusal(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)
@@ -229,7 +230,8 @@ func TestLifetimesOfTokens(t *testing.T) {
 	}
 }
 
-// TestTokenWithoutRefreshToken: a token that cannot be refreshed is used until it expires, however short its lifetime is.
+// TestTokenWithoutRefreshToken: a token that cannot be refreshed is used until it expires, however short its lifetime
+// is.
 func TestTokenWithoutRefreshToken(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)

@@ -114,8 +114,8 @@ async function connect(admin: Account, id: string): Promise<void> {
 }
 
 /**
- * The scenarios for clients. docs/tools.md lists the others. metadata-var2 and metadata-var3 are not included either: in
- * this version of the suite, the authorization server has another address than its metadata says (RFC 8414, section 3.3).
+ * The scenarios for clients. docs/tools.md lists the others. metadata-var2 and metadata-var3 are not included either:
+ * in this version of the suite, the issuer in the metadata is not the authorization server (RFC 8414, section 3.3).
  */
 const clientScenarios = [
   'initialize',

@@ -40,8 +40,8 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestToolsAreLimitedOneByOne: a tool that is called too often, by a person or by the people of an organization, is refused.
-// Other tools, people and organizations are not affected.
+// TestToolsAreLimitedOneByOne: a tool that is called too often, by a person or by the people of an organization, is
+// refused. Other tools, people and organizations are not affected.
 func TestToolsAreLimitedOneByOne(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.New(ratelimit.Limits{
