@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,11 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestObjectsOfAProjectOnEveryRoute calls every route of the access matrix that names an object of a project: a thread, a
 // message, a picture, a file or a passage. For a former member, a colleague and an administrator without a role, the
-// response is that for an unknown id, also for the former member's own threads. A viewer can read all of it.
+// response is that for an unknown id, also for the former member's own threads, which are not in their export and whose
+// link does not open. A viewer can read all of it.
 func TestObjectsOfAProjectOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -42,7 +46,28 @@ func TestObjectsOfAProjectOnEveryRoute(t *testing.T) {
 	shared[aSource], shared[aPassage] = get[api.DataSource](f, http.StatusCreated, file).ID.String(), newID()
 	f.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)
 		VALUES ($1, $2, $3, 0, 1, '本文')`, shared[aPassage], p.alice.OrganizationID, shared[aSource])
+	link := get[api.Share](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/thread/" + own[aThread] + "/share", token: former.Subject,
+		body: map[string]any{"leaf": own[aMessage]},
+	})
+	outside := func() (threads, status int) {
+		export := f.do(call{method: "GET", path: "/v1/me/export", token: former.Subject})
+		files, err := zip.NewReader(bytes.NewReader(export.body), int64(len(export.body)))
+		must.Succeed(t, err)
+		for _, file := range files.File {
+			if strings.HasPrefix(file.Name, "threads/") {
+				threads++
+			}
+		}
+		return threads, f.status("/v1/share/"+link.ID.String()+"/message", colleague.Subject)
+	}
+	if threads, status := outside(); threads != 2 || status != http.StatusOK {
+		t.Errorf("a member exports %d files of threads, and the link is %d", threads, status)
+	}
 	p.revoke(former)
+	if threads, status := outside(); threads != 0 || status != http.StatusNotFound {
+		t.Errorf("a former member exports %d files of threads, and the link is %d", threads, status)
+	}
 	tried := 0
 	for _, route := range slices.Sorted(maps.Keys(access)) {
 		r := access[route]
