@@ -63,6 +63,7 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	}
 
 	embedded := filepath.Join(t.TempDir(), "data")
+	openTempDir(t, embedded)
 	i.into("", embedded).do("restore", target.url)
 	p := start(t, embedded, "TSUMUGI_SECRET_KEY="+i.key)
 	token := p.signIn(t, "user@demo.example")

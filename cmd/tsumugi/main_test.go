@@ -63,9 +63,19 @@ type process struct {
 	took    time.Duration
 }
 
+// openTempDir lets other accounts reach a data folder in a test's folder. As root, the embedded database runs as another
+// account, and would otherwise use a folder in /var/lib, where it would remain.
+func openTempDir(t *testing.T, data string) {
+	t.Helper()
+	for dir := filepath.Dir(data); strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
+		must.Succeed(t, os.Chmod(dir, 0o755)) //nolint:gosec // For the test only.
+	}
+}
+
 // start runs the program on a data folder until the test ends, and returns when it is ready.
 func start(t *testing.T, data string, environ ...string) *process {
 	t.Helper()
+	openTempDir(t, data)
 	//nolint:gosec // Itself.
 	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)}
 	// A killed program would leave a database that writes while the test's folder is removed.
