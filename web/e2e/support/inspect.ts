@@ -112,6 +112,29 @@ function crowded(page: Page): Promise<string[]> {
   })
 }
 
+/**
+ * Texts that are broken between phrases, with a line that is much shorter than the others, although the next word would
+ * have room there in a text that is broken anywhere.
+ */
+export function ragged(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = []
+    for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+      const text = element.textContent
+      if (element.children.length > 0 || text.trim() === '' || !element.checkVisibility()) continue
+      const { wordBreak, position } = getComputedStyle(element)
+      if (wordBreak !== 'auto-phrase' || position === 'absolute') continue
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      const widths = [...range.getClientRects()].map(({ width }) => width)
+      const short = Math.min(...widths.slice(0, -1))
+      if (widths.length > 1 && short < 0.6 * Math.max(...widths))
+        found.push(`${element.outerHTML.slice(0, 120)}: ${widths.map(Math.round)}`)
+    }
+    return found
+  })
+}
+
 /** Inspects a page in light and dark, at desktop and phone width. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
