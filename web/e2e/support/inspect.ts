@@ -112,24 +112,20 @@ function crowded(page: Page): Promise<string[]> {
   })
 }
 
-/**
- * Texts that are broken between phrases, with a line that is much shorter than the others, although the next word would
- * have room there in a text that is broken anywhere.
- */
+/** Texts that are broken between phrases, which leaves a hole at the end of a line. */
 export function ragged(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found: string[] = []
     for (const element of document.querySelectorAll<HTMLElement>('body *')) {
       const text = element.textContent
       if (element.children.length > 0 || text.trim() === '' || !element.checkVisibility()) continue
-      const { wordBreak, position } = getComputedStyle(element)
-      if (wordBreak !== 'auto-phrase' || position === 'absolute') continue
+      const { wordBreak, whiteSpace } = getComputedStyle(element)
+      if (wordBreak !== 'auto-phrase' || (whiteSpace !== 'normal' && text.includes('\n'))) continue
       const range = document.createRange()
       range.selectNodeContents(element)
       const widths = [...range.getClientRects()].map(({ width }) => width)
-      const short = Math.min(...widths.slice(0, -1))
-      if (widths.length > 1 && short < 0.6 * Math.max(...widths))
-        found.push(`${element.outerHTML.slice(0, 120)}: ${widths.map(Math.round)}`)
+      if (Math.min(...widths.slice(0, -1)) < 0.75 * Math.max(...widths))
+        found.push(`${element.outerHTML.slice(0, 120)}: lines of ${widths.map(Math.round)} px`)
     }
     return found
   })
