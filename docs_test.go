@@ -199,6 +199,24 @@ func TestDocumentsShowTheScreenshots(t *testing.T) {
 	}
 }
 
+// TestAuditActionsAreDocumented compares the actions that the audit log shows with the guide for administrators.
+func TestAuditActionsAreDocumented(t *testing.T) {
+	t.Parallel()
+	texts, err := os.ReadFile("web/src/features/admin/texts/auditScreen.ts")
+	must.Succeed(t, err)
+	guide, err := os.ReadFile("docs/administration.md")
+	must.Succeed(t, err)
+	actions := regexp.MustCompile(`(?m)^ +'([a-z_]+\.[a-z_]+)': '`).FindAllStringSubmatch(string(texts), -1)
+	for _, action := range actions {
+		if !strings.Contains(string(guide), "`"+action[1]+"`") {
+			t.Errorf("docs/administration.md lacks the action %s", action[1])
+		}
+	}
+	if len(actions) < 100 {
+		t.Errorf("%d actions", len(actions))
+	}
+}
+
 // TestTroubleshootingQuotesLogLines compares the log lines of the runbook with the code.
 func TestTroubleshootingQuotesLogLines(t *testing.T) {
 	t.Parallel()

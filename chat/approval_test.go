@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -52,6 +53,12 @@ func (b *askingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool
 	named := func(name string, rule tool.Rule, effects, untrusted bool) tool.Tool {
 		return tool.Tool{
 			Name: name, Title: "題" + name, Rule: rule, Effects: effects, Version: b.version,
+			Check: func(arguments json.RawMessage) error {
+				if strings.Contains(string(arguments), "不正") {
+					return fault.Errorf(fault.Invalid, "引数が合いません。")
+				}
+				return nil
+			},
 			Call: func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
 				b.mu.Lock()
 				b.calls = append(b.calls, name+string(arguments))
@@ -213,6 +220,42 @@ func TestApproval(t *testing.T) {
 				t.Errorf("%s is not in %s", part, raw)
 			}
 		}
+	}
+}
+
+// TestArgumentsThatDoNotMatch: the person is not asked about a call whose arguments the tool refuses. The model receives
+// the reason, and may correct them in one more round. If it does not, the tool is not called any more in the answer.
+func TestArgumentsThatDoNotMatch(t *testing.T) {
+	t.Parallel()
+	f, box, model := newAskingFixture(t)
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	exchange := f.sendTo(s, f.question("送って"))
+	const refused, final = "エラー: 引数が合いません。", "エラー: 引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
+	model.Next(t).CallTools(calling("a", "look", `{"to":"不正"}`), calling("b", "send", `{"to":"不正"}`))
+	call := model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{"a:" + refused, "b:" + refused}) {
+		t.Errorf("results %q", got)
+	}
+	call.CallTools(calling("c", "send", `{"to":"不正"}`), calling("d", "look", `{"to":"甲"}`))
+	call = model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{"c:" + refused, `d:結果{"to":"甲"}`}) {
+		t.Errorf("results %q", got)
+	}
+	call.CallTools(calling("e", "send", `{"to":"甲"}`), calling("f", "look", `{"to":"乙"}`))
+	call = model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{"e:" + final, `f:結果{"to":"乙"}`}) {
+		t.Errorf("results %q", got)
+	}
+	call.Emit("できませんでした。")
+	call.Finish()
+	answer := f.waitAt(s, exchange).Answer
+	for _, c := range answer.ToolCalls {
+		if c.Approval != nil {
+			t.Errorf("the person was asked about %s", c.ID)
+		}
+	}
+	if got := box.made(); answer.Status != chat.StatusSuccess || !slices.Equal(got, []string{`look{"to":"甲"}`, `look{"to":"乙"}`}) {
+		t.Errorf("calls %q, %s", got, answer.Status)
 	}
 }
 

@@ -102,6 +102,7 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 		g.take(call, end.result)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
+			call.Mismatch = fault.CodeOf(end.err) == fault.Invalid
 			if errors.Is(end.err, errToolPanic) {
 				s.log.ErrorContext(ctx, "chat: tool panicked", "message_id", g.answer.ID, "tool", end.tool, "err", end.err)
 			}

@@ -73,6 +73,7 @@ type ToolCall struct {
 	Rule      tool.Rule `json:"rule,omitempty"`      // Of the tool when it was called; "" for a tool that does not exist.
 	Effects   bool      `json:"effects,omitempty"`   // The call may change something.
 	Version   string    `json:"version,omitempty"`   // Of the tool when it was called. Not in a complete answer.
+	Mismatch  bool      `json:"mismatch,omitempty"`  // The tool has refused the arguments. Not in a complete answer.
 	Untrusted bool      `json:"untrusted,omitempty"` // The result was written by others than the organization.
 	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
 	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
@@ -265,8 +266,15 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
 		case repeatsName([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, repeatedName
+		case g.mismatches(asked.Name) >= maxMismatches:
+			call.State, call.Error = ToolFailed, mismatchedAgain
 		default:
-			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
+			err := s.toolLimits.CountTool(g.req.Owner, found.Name)
+			if err == nil && found.Check != nil {
+				err = found.Check(json.RawMessage(asked.Arguments))
+				call.Mismatch = err != nil
+			}
+			if err != nil {
 				call.State, call.Error = ToolFailed, toolError(ctx, err)
 			}
 		}
@@ -289,6 +297,22 @@ func (s *Service) callTools(
 	g.text.PutToolInputs(nil)
 	s.publishAsked(g, round.Calls)
 	return s.runCalls(ctx, g, tools, round.Calls)
+}
+
+// maxMismatches is the number of rounds in which a tool may refuse its arguments. The model corrects them once.
+const maxMismatches = 2
+
+// mismatchedAgain is the error of further calls.
+const mismatchedAgain = "引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
+
+// mismatches returns the number of rounds in which a tool has refused its arguments.
+func (g *generation) mismatches(name string) (n int) {
+	for _, round := range g.rounds {
+		if slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.Name == name && call.Mismatch }) {
+			n++
+		}
+	}
+	return n
 }
 
 // repeatedName is the error of arguments with an object that repeats a name.
@@ -345,7 +369,7 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra, call.Sources, call.Input, call.Version = i, nil, nil, nil, ""
+			call.Round, call.Extra, call.Sources, call.Input, call.Version, call.Mismatch = i, nil, nil, nil, "", false
 			calls = append(calls, call)
 		}
 	}

@@ -328,6 +328,56 @@ func TestStopBeforeARepeatedCall(t *testing.T) {
 	}
 }
 
+// TestTakeoverDuringTwentyCalls: a server crashes during the eleventh of twenty calls. The next one makes this call again,
+// and the rest. No other call is repeated, and the text is exact.
+func TestTakeoverDuringTwentyCalls(t *testing.T) {
+	t.Parallel()
+	box, model := newToolbox(), llmtest.NewLive()
+	f := newFixture(t, nil)
+	f.giveTools()
+	exchange := f.sendTo(f.startWith(chat.Deps{Model: model, Tools: box}, mute()), f.question("調べて"))
+	want := make([]string, 20)
+	text := ""
+	ask := func(model *llmtest.Live, i int) {
+		call := model.Next(t)
+		name := map[bool]string{true: "wait", false: "echo"}[i == 10]
+		want[i] = fmt.Sprintf(`c%d %s {"n":%d}`, i, name, i)
+		call.Emit(fmt.Sprintf("%d番。", i))
+		text += fmt.Sprintf("%d番。\n\n", i)
+		call.CallTools(calling(fmt.Sprintf("c%d", i), name, fmt.Sprintf(`{"n":%d}`, i)))
+	}
+	for i := range 11 {
+		ask(model, i)
+	}
+	for range 11 {
+		<-box.called
+	}
+
+	box2, second := newToolbox(), llmtest.NewLive()
+	close(box2.leave)
+	next := f.startWith(chat.Deps{Model: second, Tools: box2}, chat.Config{Alone: true})
+	for i := 11; i < 20; i++ {
+		ask(second, i)
+	}
+	call := second.Next(t)
+	if call.Request.ToolChoice.Mode != llm.ToolNone {
+		t.Errorf("the model may call %q", call.Request.ToolChoice.Mode)
+	}
+	call.Emit("終わり。")
+	call.Finish()
+	answer := f.waitAt(next, exchange).Answer
+	var got []string
+	for _, c := range answer.ToolCalls {
+		got = append(got, c.ID+" "+c.Name+" "+c.Arguments)
+		if c.State != chat.ToolDone {
+			t.Errorf("%s is %s: %s", c.ID, c.State, c.Error)
+		}
+	}
+	if !slices.Equal(got, want) || answer.Content != text+"終わり。" || len(box.called) != 0 || len(box2.called) != 10 {
+		t.Errorf("calls %q, %d of them after the crash, text %q", got, len(box2.called), answer.Content)
+	}
+}
+
 // roundStore reports when the results of tools are stored.
 type roundStore struct {
 	chat.Store

@@ -13,6 +13,7 @@ type ToolUse struct {
 	Tool, Title     string
 	Rule            tool.Rule
 	State           ToolState
+	Decision        ApprovalState // The last one by the person; "" if none was needed.
 	Duration        time.Duration
 	ArgumentsSHA256 [sha256.Size]byte
 }
@@ -25,22 +26,26 @@ func (g *generation) toolUses() []ToolUse {
 			if call.Rule == "" {
 				continue
 			}
-			uses = append(uses, ToolUse{
+			use := ToolUse{
 				Tool: call.Name, Title: call.Title, Rule: call.Rule, State: call.State, Duration: call.Duration,
 				ArgumentsSHA256: sha256.Sum256([]byte(call.Arguments)),
-			})
+			}
+			if call.Approval != nil {
+				use.Decision = call.Approval.State
+			}
+			uses = append(uses, use)
 		}
 	}
 	return uses
 }
 
-// ToolLimits limits the calls of tools by person and organization. *ratelimit.Limiter implements it.
+// ToolLimits limits the calls of tools by person, organization and tool. *ratelimit.Limiter implements it.
 type ToolLimits interface {
-	// CountTool counts a call in an answer to a person, or refuses it. It must not block.
-	CountTool(owner identity.Owner) error
+	// CountTool counts a call of a tool in an answer to a person, or refuses it. It must not block.
+	CountTool(owner identity.Owner, tool string) error
 }
 
 // noToolLimits sets no limit.
 type noToolLimits struct{}
 
-func (noToolLimits) CountTool(identity.Owner) error { return nil }
+func (noToolLimits) CountTool(identity.Owner, string) error { return nil }

@@ -96,10 +96,52 @@ func TestCallsAreCountedAndAudited(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreAuditedWithTheirCalls: the entry about a call has the last decision about it, if it needed one.
+func TestDecisionsAreAuditedWithTheirCalls(t *testing.T) {
+	t.Parallel()
+	db, err := store.Open(t.Context(), storetest.DSN(t))
+	must.Succeed(t, err)
+	t.Cleanup(db.Close)
+	f := newFixtureOn(t, db, nil)
+	f.giveTools()
+	model := llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: newAskingTools()}, mute())
+	exchange := f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{}`), calling("b", "slow", `{}`), calling("c", "look", `{}`))
+	for _, waiting := range f.waits(s, 2) {
+		if waiting.Tool == "send" {
+			f.decide(s, approve(waiting))
+		} else {
+			f.decide(s, refuse(waiting, ""))
+		}
+	}
+	model.Next(t).CallTools(calling("d", "send", `{}`))
+	f.waits(s, 1)
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
+	f.waitAt(s, exchange)
+	events, _, err := db.ListEvents(t.Context(), org.AuditQuery{
+		OrganizationID: &f.owner.OrganizationID, Kind: org.ToolCalls, Limit: 10,
+	})
+	must.Succeed(t, err)
+	var got []string
+	for _, e := range events {
+		details := make(map[string]string)
+		for _, c := range e.Details {
+			details[c.Field] = c.After
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprint(e.TargetID, " ", details["outcome"], " ", details["decision"])))
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{
+		"look success", "send failed canceled", "send success approved", "slow denied denied",
+	}) {
+		t.Errorf("entries %q", got)
+	}
+}
+
 // fewCalls allows a number of calls.
 type fewCalls struct{ left atomic.Int64 }
 
-func (l *fewCalls) CountTool(identity.Owner) error {
+func (l *fewCalls) CountTool(identity.Owner, string) error {
 	if l.left.Add(-1) < 0 {
 		return fault.Errorf(fault.RateLimited, "回数が多すぎます。")
 	}

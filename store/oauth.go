@@ -357,6 +357,17 @@ func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.U
 			if err := lockForRole(ctx, tx, actor.OrganizationID, actor.ID, identity.Role.IsAdmin); err != nil {
 				return err
 			}
+			ofAdmin, err := queryValue[bool](ctx, tx, `
+				SELECT EXISTS (
+				    SELECT FROM sessions s JOIN users u ON u.id = s.user_id
+				    WHERE s.organization_id = $1 AND s.id = $2 AND s.client_id <> '' AND u.id <> $3 AND u.role <> 'general-user')`,
+				actor.OrganizationID, id, actor.ID)
+			if err == nil && ofAdmin {
+				err = lockForSuper(ctx, tx, actor)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		ended, err := endConnections(ctx, tx, `organization_id = $1 AND (user_id = $2 OR $3) AND id = $4`,
 			actor.OrganizationID, actor.ID, all, id)

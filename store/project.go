@@ -245,6 +245,11 @@ func (db *DB) ChangeProject(ctx context.Context, actor identity.Actor, id uuid.U
 		if err := auditProject(ctx, tx, actor, action, p, changes); err != nil {
 			return before, err
 		}
+		if before.ArchivedAt == nil && p.ArchivedAt != nil {
+			if err := notifyManagers(ctx, tx, actor, p, false); err != nil {
+				return before, err
+			}
+		}
 		return findProject(ctx, tx, actor.Owner(), id)
 	})
 }

@@ -63,11 +63,31 @@ func (db *DB) ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid
 		if err := auditProject(ctx, tx, actor, action, p, changed([]org.Change{
 			{Field: "archived", Before: orBlank(p.ArchivedAt), After: orBlank(archived)},
 			{Field: "deleted", Before: orBlank(p.DeletedAt), After: orBlank(deleted)},
-		})); err != nil || action != org.ActionProjectRestore {
+		})); err != nil {
 			return err
 		}
-		return nameManagers(ctx, tx, actor.OrganizationID)
+		switch {
+		case action == org.ActionProjectRestore:
+			return nameManagers(ctx, tx, actor.OrganizationID)
+		case to != project.Active:
+			return notifyManagers(ctx, tx, actor, p, to == project.Deleted)
+		}
+		return nil
 	})
+}
+
+// notifyManagers notifies the managers of a project, except the actor, that it was archived or deleted.
+func notifyManagers(ctx context.Context, tx pgx.Tx, actor identity.Actor, p project.Project, deleted bool) error {
+	managers, err := queryValues[uuid.UUID](ctx, tx, `
+		SELECT DISTINCT m.user_id
+		FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+		JOIN users u ON u.id = m.user_id
+		WHERE g.project_id = $1 AND g.role = 'manager' AND u.state = 'active' AND u.id <> $2
+		LIMIT $3`, p.ID, actor.ID, project.MaxGrants)
+	for i := 0; i < len(managers) && err == nil; i++ {
+		err = insertNotification(ctx, tx, project.EndNotice(actor.OrganizationID, managers[i], p.Name, actor.Name, deleted))
+	}
+	return err
 }
 
 // lockAnyProject locks a project of the actor's organization, also a deleted one. The actor need not have a role.

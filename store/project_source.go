@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
@@ -93,10 +94,11 @@ func (db *DB) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UU
 		}
 		own, err := queryRows[struct {
 			ID       uuid.UUID
+			Filename string
 			Size     int64
 			Existing *uuid.UUID
 		}](ctx, tx, `
-			SELECT d.id, d.size, (SELECT e.id
+			SELECT d.id, d.filename, d.size, (SELECT e.id
 			                      FROM data_sources e
 			                      JOIN project_sources k ON k.data_source_id = e.id
 			                      WHERE e.sha256 = d.sha256 AND k.project_id = $4
@@ -109,12 +111,14 @@ func (db *DB) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UU
 			return nil, err
 		}
 		shared, added, size := make(map[uuid.UUID]uuid.UUID, len(own)), []uuid.UUID{}, int64(0)
+		var changes []org.Change
 		for _, s := range own {
 			if shared[s.ID] = s.ID; s.Existing != nil {
 				shared[s.ID] = *s.Existing
 				continue
 			}
 			added, size = append(added, s.ID), size+s.Size
+			changes = append(changes, org.Change{Field: "file", After: s.Filename})
 		}
 		for i, wanted := range sourceIDs {
 			if shared[wanted] == uuid.Nil {
@@ -130,6 +134,11 @@ func (db *DB) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UU
 			INSERT INTO project_sources (organization_id, project_id, data_source_id, added_by)
 			SELECT $1, $2, w.id, $3 FROM unnest($4::uuid[]) AS w (id)`, actor.OrganizationID, id, actor.ID, added); err != nil {
 			return nil, err
+		}
+		if len(added) > 0 {
+			if err := auditProject(ctx, tx, actor, org.ActionProjectFileAdd, p, changes); err != nil {
+				return nil, err
+			}
 		}
 		ids := make([]uuid.UUID, 0, len(sourceIDs))
 		for _, wanted := range sourceIDs {
@@ -177,21 +186,29 @@ func (db *DB) RemoveSource(ctx context.Context, actor identity.Actor, id, source
 	check func(project.Project) error,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := lockForSources(ctx, tx, actor.Owner(), id, check); err != nil {
+		p, err := lockForSources(ctx, tx, actor.Owner(), id, check)
+		if err != nil {
 			return err
 		}
-		return execRow(ctx, tx, noSource(nil), `DELETE FROM project_sources WHERE project_id = $1 AND data_source_id = $2`,
-			id, sourceID)
+		name, err := findValue[string](ctx, tx, noSource(nil), `
+			DELETE FROM project_sources k USING data_sources d
+			WHERE k.project_id = $1 AND k.data_source_id = $2 AND d.id = k.data_source_id
+			RETURNING d.filename`, id, sourceID)
+		if err != nil {
+			return err
+		}
+		return auditProject(ctx, tx, actor, org.ActionProjectFileDrop, p, []org.Change{{Field: "file", Before: name}})
 	})
 }
 
 // CreateProjectSource implements datasource.Store. The file belongs to the project; its reading is in the turn of the
 // member who uploads it.
-func (db *DB) CreateProjectSource(ctx context.Context, owner identity.Owner, session, projectID uuid.UUID,
+func (db *DB) CreateProjectSource(ctx context.Context, actor identity.Actor, projectID uuid.UUID,
 	source datasource.Source,
 ) (stored datasource.Source, created bool, _ error) {
+	owner := actor.Owner()
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		if err := claimFile(ctx, tx, owner, session, source.ID); err != nil {
+		if err := claimFile(ctx, tx, owner, actor.Session, source.ID); err != nil {
 			return err
 		}
 		p, err := lockForSources(ctx, tx, owner, projectID, project.Project.CheckAdd)
@@ -221,9 +238,12 @@ func (db *DB) CreateProjectSource(ctx context.Context, owner identity.Owner, ses
 			source.Size, source.SHA256); err != nil {
 			return err
 		}
-		return exec(ctx, tx, `
+		if err := exec(ctx, tx, `
 			INSERT INTO project_sources (organization_id, project_id, data_source_id, added_by) VALUES ($1, $2, $3, $4)`,
-			owner.OrganizationID, projectID, source.ID, owner.UserID)
+			owner.OrganizationID, projectID, source.ID, owner.UserID); err != nil {
+			return err
+		}
+		return auditProject(ctx, tx, actor, org.ActionProjectFileAdd, p, []org.Change{{Field: "file", After: source.Filename}})
 	})
 	return stored, created, err
 }

@@ -93,6 +93,9 @@ func auditSCIMToken(ctx context.Context, tx pgx.Tx, actor identity.Actor, action
 // RecordSCIMCall implements scim.Store. Concurrent calls may leave a few more rows, which the next one deletes.
 func (db *DB) RecordSCIMCall(ctx context.Context, c scim.Call) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
+		if c.Code == fault.RateLimited { // There may be many, and they must not displace other errors.
+			batch.Queue(`DELETE FROM scim_calls WHERE organization_id = $1 AND code = $2`, c.OrganizationID, c.Code)
+		}
 		batch.Queue(`
 			INSERT INTO scim_calls (id, organization_id, token_name, method, path, target, status, code, detail)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

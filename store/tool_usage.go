@@ -21,16 +21,19 @@ func queueToolUses(batch *pgx.Batch, o chat.Outcome, condition string) {
 	}
 	ids, tools, titles := make([]uuid.UUID, n), make([]string, n), make([]string, n)
 	rules, states, sums, durations := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
+	decisions := make([]string, n)
 	for i, use := range o.ToolUses {
 		ids[i], tools[i], titles[i] = uuidv7.New(), storable(use.Tool), storable(use.Title)
 		rules[i], states[i], sums[i] = string(use.Rule), string(use.State), hex.EncodeToString(use.ArgumentsSHA256[:])
+		decisions[i] = string(use.Decision)
 		durations[i] = storableCount(int(use.Duration.Milliseconds()))
 	}
 	batch.Queue(`
 		WITH used AS (
 		    SELECT *
-		    FROM unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[])
-		        WITH ORDINALITY AS u (id, tool, title, rule, state, sum, duration_ms, ordinal)
+		    FROM unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[],
+		                $14::text[])
+		        WITH ORDINALITY AS u (id, tool, title, rule, state, sum, duration_ms, decision, ordinal)
 		    WHERE `+condition+`
 		), counted AS (
 		    INSERT INTO tool_usage (message_id, ordinal, organization_id, date, skill_id, tool, title, failed, duration_ms)
@@ -48,13 +51,15 @@ func queueToolUses(batch *pgx.Batch, o chat.Outcome, condition string) {
 		           jsonb_build_object('field', 'rule', 'after', used.rule),
 		           jsonb_build_object('field', 'outcome', 'after', used.state),
 		           jsonb_build_object('field', 'duration_ms', 'after', used.duration_ms::text))
+		           || CASE WHEN used.decision = '' THEN '[]'
+		              ELSE jsonb_build_array(jsonb_build_object('field', 'decision', 'after', used.decision)) END
 		FROM used
 		JOIN counted USING (ordinal)
 		LEFT JOIN users p ON p.organization_id = $4 AND p.id = $5
 		LEFT JOIN skills s ON s.id = $6
 		ORDER BY used.ordinal`,
 		o.MessageID, o.Run, o.ServerID, o.Owner.OrganizationID, o.Owner.UserID, o.SkillID, ids, tools, titles, rules,
-		states, sums, durations)
+		states, sums, durations, decisions)
 }
 
 // isEndedNow is the condition of queueToolUses that the current transaction has ended the run.

@@ -34,7 +34,7 @@ func printPage() error {
 	if err := trust(os.Getenv("TSUMUGI_CA_FILE")); err != nil {
 		return err
 	}
-	settings := &searching{SearchURL: "http://search.invalid", ProxyResolves: true}
+	settings := &searching{SearchURL: "http://search.invalid", ProxyResolves: os.Getenv("TSUMUGI_PROXY_RESOLVES") != ""}
 	service, err := settings.openSearch(extracttest.InProcess{})
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func TestAdditionalAuthorities(t *testing.T) {
 	must.Succeed(t, os.WriteFile(caFile, authority, 0o600))
 	environ := []string{
 		"TSUMUGI_DATA=" + t.TempDir(), "OPENAI_BASE_URL=" + model.URL + "/v1", "TSUMUGI_SEARCH_URL=" + search.URL,
-		"https_proxy=http://" + p.Host, "no_proxy=",
+		"https_proxy=http://" + p.Host, "no_proxy=", "TSUMUGI_PROXY_RESOLVES=true",
 	}
 	for _, trusted := range []bool{true, false} {
 		environ, state := environ, doctor.Failure
@@ -105,7 +105,9 @@ func runChild(t *testing.T, mode string, environ []string) (stdout, stderr strin
 func TestRefusingProxyIsLogged(t *testing.T) {
 	t.Parallel()
 	p := proxytest.New(t, nil)
-	_, log := runChild(t, readPage, []string{"https_proxy=" + p.URL("user", hidden).String(), "no_proxy="})
+	_, log := runChild(t, readPage, []string{
+		"https_proxy=" + p.URL("user", hidden).String(), "no_proxy=", "TSUMUGI_PROXY_RESOLVES=true",
+	})
 	warning, _, _ := strings.Cut(log, "\n")
 	if !strings.Contains(warning, "WARN websearch: the proxy fetches no page") || !strings.Contains(warning, p.Host) ||
 		!strings.Contains(warning, "403 Forbidden") || strings.Contains(warning, "example.com") ||

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
@@ -208,7 +209,8 @@ func (e *examination) identityProviders(ctx context.Context) (checks []doctor.Ch
 	return checks, err
 }
 
-// checkSSO checks the certificates of an organization's identity provider or, with OpenID Connect, reads its keys.
+// checkSSO checks the certificates of an organization's identity provider, and the metadata if they have an address. With
+// OpenID Connect, it reads the provider's keys.
 func (e *examination) checkSSO(ctx context.Context, organization uuid.UUID) doctor.Result {
 	byOIDC, err := e.db.OIDCSettings(ctx, organization)
 	if err != nil {
@@ -221,7 +223,13 @@ func (e *examination) checkSSO(ctx context.Context, organization uuid.UUID) doct
 	if err != nil {
 		return unread(err)
 	}
-	return certificateResult(saml.CertificateEnd(settings.Certificates), time.Now())
+	r := certificateResult(saml.CertificateEnd(settings.Certificates), time.Now())
+	shared := sso.New(sso.Config{PublicURL: e.PublicURL}, e.db, nil)
+	if err := saml.New(e.providerClient(), e.db, shared).CheckMetadata(ctx, settings); err != nil {
+		return r.Warn("IDプロバイダーのメタデータを更新できません。"+fault.DetailOf(err),
+			"Check the network and the address of the metadata at /admin/saml: "+doctor.Cause(err))
+	}
+	return r
 }
 
 func (e *examination) checkOIDC(ctx context.Context, settings oidc.Settings) doctor.Result {

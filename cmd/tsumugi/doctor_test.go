@@ -328,6 +328,12 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			signOn(t, o.dsn(), "紡", time.Now().AddDate(0, 0, 29))
 			return nil
 		}},
+		"metadata": {"single-sign-on", doctor.Warning, "the address of the metadata", func(t *testing.T, o operating) []string {
+			o.do("org", "create", "--name", "紡", "--domain", "example.co.jp")
+			signOn(t, o.dsn(), "紡", time.Now().AddDate(1, 0, 0))
+			exec(t, o, `UPDATE saml_configs SET metadata_url = '`+refusing(t, http.StatusForbidden)+`'`)
+			return []string{"TSUMUGI_IDENTITY_HOSTS=127.0.0.1"}
+		}},
 		"user pool": {"cognito", doctor.Failure, "COGNITO_REGION", func(t *testing.T, _ operating) []string {
 			return []string{
 				"COGNITO_USER_POOL_ID=" + elsewhereID, "COGNITO_CLIENT_ID=" + elsewhereClient,

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -289,4 +290,52 @@ func TestAnswerInProgressIsContinuedAfterARestore(t *testing.T) {
 	if err != nil || !strings.Contains(string(stream), "二度目の") || !strings.Contains(string(stream), "data: [DONE]") {
 		t.Errorf("%v:\n%s", err, stream)
 	}
+}
+
+// TestEmbeddedDatabaseChangesItsMajorVersion makes a backup of a running server with its own PostgreSQL, and restores it
+// into a new data folder with the PostgreSQL of another major version, as docs/backup.md describes.
+func TestEmbeddedDatabaseChangesItsMajorVersion(t *testing.T) {
+	t.Parallel()
+	programs := os.Getenv("TSUMUGI_TEST_OTHER_POSTGRES")
+	if programs == "" {
+		t.Skip("needs the programs of another major version in the folder TSUMUGI_TEST_OTHER_POSTGRES")
+	}
+	parent, target := t.TempDir(), t.TempDir()
+	before, after := filepath.Join(parent, "before"), filepath.Join(parent, "after")
+	first := start(t, before)
+	token := first.signIn(t, "user@demo.example")
+	thread := first.thread(t, token)
+	if status := first.json(t, "POST", "/v1/message/sync", token, map[string]any{
+		"request_id": uuid.NewString(), "thread_id": thread, "content": question,
+	}, nil); status != http.StatusOK {
+		t.Fatalf("got %d", status)
+	}
+	old := operating{t, []string{"TSUMUGI_DATA=" + before}}
+	old.do("backup", target)
+	was := old.major()
+	must.Succeed(t, first.end(t, os.Interrupt))
+
+	renewed := operating{t, []string{"TSUMUGI_DATA=" + after, "TSUMUGI_POSTGRES_BIN=" + programs}}
+	renewed.do("restore", target)
+	second := start(t, after, renewed.environ...)
+	var messages struct{ Items []message }
+	second.json(t, "GET", "/v1/message?thread_id="+thread, second.signIn(t, "user@demo.example"), nil, &messages)
+	if len(messages.Items) != 2 || messages.Items[0].Content != question && messages.Items[1].Content != question {
+		t.Errorf("%+v", messages.Items)
+	}
+	if is := renewed.major(); is == was {
+		t.Errorf("the database was, and is, %s", is)
+	}
+}
+
+// major returns the name and major version of the database of a running server, which doctor finds in order.
+func (o operating) major() string {
+	o.t.Helper()
+	d := o.diagnose()
+	database := withoutLatency(d.of("database")[0])
+	if database.State != doctor.OK || d.of("migrations")[0].State != doctor.OK {
+		o.t.Errorf("%+v", d)
+	}
+	major, _, _ := strings.Cut(database.Found, ".")
+	return major
 }

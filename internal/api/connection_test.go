@@ -156,6 +156,13 @@ func TestR84_ConnectionsOfOtherMembers(t *testing.T) {
 		call{method: "GET", path: "/v1/organization/connection", token: f.stranger.Subject}); other.Total != 0 {
 		t.Errorf("another organization's: %+v", other)
 	}
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	end := call{method: "DELETE", path: "/v1/organization/connection/" + id, token: f.bob.Subject}
+	if resp := f.do(end); resp.status != http.StatusForbidden {
+		t.Errorf("a super-admin's: %d %s", resp.status, resp.body)
+	}
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
+	defer func() { f.noContent(end) }()
 	if sessions := get[api.SessionList](f, http.StatusOK,
 		call{method: "GET", path: "/v1/session", token: f.alice.Subject}); len(sessions.Items) != 0 {
 		t.Errorf("connections stand among the sessions: %+v", sessions)

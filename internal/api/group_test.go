@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -119,7 +120,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupLimits fills an organization with groups, and a group with members.
+// TestGroupLimits fills an organization with groups, and a group with members. A change of the group's role in a project
+// reaches its members at once.
 func TestGroupLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -154,5 +156,25 @@ func TestGroupLimits(t *testing.T) {
 	}).problem(t)
 	if full.Status != http.StatusConflict || !strings.Contains(full.Detail, "20,000人") {
 		t.Errorf("the member after the last one: %+v", full)
+	}
+
+	f.exec(`WITH gone AS (DELETE FROM group_members WHERE user_id = (SELECT user_id FROM group_members LIMIT 1)
+		RETURNING organization_id, group_id) INSERT INTO group_members SELECT organization_id, group_id, $1 FROM gone`, f.alice.ID)
+	p := f.project(f.bob.Subject)
+	set := func(version int, more ...any) {
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.bob.Subject,
+			body: map[string]any{"version": version, "grants": append(more, grant("user", f.bob.ID, "manager"))},
+		})
+	}
+	set(1, grant("group", groups.Items[0].ID, "viewer"))
+	tab := f.join(f.alice.Subject)
+	began := time.Now()
+	set(2)
+	tab.closed()
+	took := time.Since(began)
+	t.Logf("a member lost access %v after the call began", took)
+	if took > 30*time.Second { // 1 s on an idle machine.
+		t.Errorf("a member lost access %v after the call began", took)
 	}
 }

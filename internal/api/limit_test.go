@@ -118,7 +118,7 @@ func TestR64_LogoutsAreNotCountedAsSignIns(t *testing.T) {
 			signInFrom(t, handler, "203.0.113.7")
 		}
 		for i := range 7 {
-			want := http.StatusUnsupportedMediaType
+			want := http.StatusBadRequest
 			if i == 6 {
 				want = http.StatusTooManyRequests
 			}

@@ -17,7 +17,9 @@ func (s *Server) getModelChoice(c *call) (any, error) {
 
 func toModelOption(m chat.OfferedModel) ModelOption {
 	name, note := m.Display()
-	return ModelOption{ID: m.ID, Name: name, Note: note, Sees: m.Sees, Thinking: ModelThinking(m.Thinking)}
+	return ModelOption{
+		ID: m.ID, Name: name, Note: note, Sees: m.Sees, NoTools: m.NoTools, Thinking: ModelThinking(m.Thinking),
+	}
 }
 
 func (s *Server) getOrganizationModels(c *call) (any, error) {

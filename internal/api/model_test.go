@@ -18,7 +18,7 @@ func TestModels(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{
 		{ID: "standard", Provider: "社内", Name: "標準モデル", Thinking: llm.ThinkingNone, ContextTokens: 32_000},
-		{ID: "careful", Provider: "社外", Name: "熟考モデル", Thinking: llm.ThinkingSwitch, ContextTokens: 64_000, Sees: true},
+		{ID: "careful", Provider: "社外", Name: "熟考モデル", Thinking: llm.ThinkingSwitch, ContextTokens: 64_000, Sees: true, NoTools: true},
 	}})
 	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
 	choice := func(token string) api.ModelChoice {
@@ -53,7 +53,7 @@ func TestModels(t *testing.T) {
 	}
 	got := choice(f.alice.Subject)
 	if len(got.Models) != 2 || got.Models[0].Note != "速い" || got.Models[1] != (api.ModelOption{
-		ID: "careful", Name: "じっくり", Sees: true, Thinking: api.ThinkingSwitch,
+		ID: "careful", Name: "じっくり", Sees: true, NoTools: true, Thinking: api.ThinkingSwitch,
 	}) {
 		t.Errorf("then: %+v", got)
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 )
 
@@ -60,19 +62,21 @@ func (s *Server) oidcCallback(w http.ResponseWriter, r *http.Request) error {
 	return toOutcome(w, callback.OrganizationID(), outcome)
 }
 
-// oidcLogout ends the sessions that an OpenID provider has ended.
-func (s *Server) oidcLogout(w http.ResponseWriter, r *http.Request) error {
+// oidcLogout ends the sessions that an OpenID provider has ended. Errors have the form of Back-Channel Logout, section 2.8.
+func (s *Server) oidcLogout(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
 	organizationID, err := pathID(r)
+	if err == nil {
+		err = parseForm(w, r)
+	}
+	if err == nil {
+		err = s.OIDC.Logout(r.Context(), organizationID, r.PostForm.Get("logout_token"))
+	}
+	switch fault.CodeOf(err) {
+	case fault.Invalid, fault.NotFound, fault.TooLarge, fault.UnsupportedType:
+		err = fault.Wrap(err, oauth.InvalidRequest, "%s", fault.DetailOf(err))
+	}
 	if err != nil {
-		return err
+		s.writeOAuthError(w, r, err)
 	}
-	if err := parseForm(w, r); err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store") // Back-Channel Logout, section 2.8.
-	if err := s.OIDC.Logout(r.Context(), organizationID, r.PostForm.Get("logout_token")); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusOK)
-	return nil
 }

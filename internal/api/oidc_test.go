@@ -94,8 +94,14 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 			},
 		})
 	}
-	if resp := logout("x"); resp.status != http.StatusBadRequest || resp.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("an invalid token: %d %v", resp.status, resp.header)
+	for name, token := range map[string]string{
+		"an invalid token": "x", "a large token": idp.LogoutToken(t, oidctest.Claims{"sub": strings.Repeat("x", 64<<10)}),
+	} {
+		if resp := logout(token); resp.status != http.StatusBadRequest || resp.header.Get("Cache-Control") != "no-store" ||
+			!strings.Contains(string(resp.body), `"error":"invalid_request"`) ||
+			!strings.Contains(string(resp.body), `"error_description":"ログアウトトークン`) {
+			t.Errorf("%s: %d %v %s", name, resp.status, resp.header, resp.body)
+		}
 	}
 	if resp := logout(idp.LogoutToken(t, oidctest.Claims{"sub": "a1"})); resp.status != http.StatusOK {
 		t.Errorf("got %d %s", resp.status, resp.body)

@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"image/png"
 	"io"
 	"net/http"
 	"strings"
@@ -13,7 +16,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pquerna/otp"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/directory"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
@@ -21,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	singlesignon "github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -216,4 +222,23 @@ func (f *fixture) firstSignIn(email string) session {
 func (f *fixture) refresh(s session) response {
 	f.t.Helper()
 	return f.initiate("REFRESH_TOKEN_AUTH", map[string]string{"REFRESH_TOKEN": s.RefreshToken})
+}
+
+// TestFactorCodeContainsTheSecret: the QR code is a picture of the address in its response.
+func TestFactorCodeContainsTheSecret(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	code := get[api.QRCode](f, http.StatusOK, call{method: "POST", path: "/v1/auth-type/qr-code", body: map[string]any{
+		"email": f.alice.Email, "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+	}})
+	const want = "otpauth://totp/Tsumugi:alice@tsumugi.example?issuer=Tsumugi&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+	key, err := otp.NewKeyFromURL(want)
+	must.Succeed(t, err)
+	picture, err := key.Image(400, 400)
+	must.Succeed(t, err)
+	var content bytes.Buffer
+	must.Succeed(t, png.Encode(&content, picture))
+	if code.URI != want || code.Image != "data:image/png;base64,"+base64.StdEncoding.EncodeToString(content.Bytes()) {
+		t.Errorf("got %+v", code)
+	}
 }

@@ -72,7 +72,8 @@ func TestAnswersInASmallProject(t *testing.T) {
 }
 
 // TestAnswersInAProjectUseAllItsFiles: a project has more files than a thread can have. Each can be cited in an answer of
-// a skill that does not search documents, as long as the person has a role in the project.
+// a skill that does not search documents, as long as the person has a role in the project. They are removed with the
+// project.
 func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい [1]。"), settings{reads: true})
@@ -119,6 +120,17 @@ func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
 		OrganizationID: f.bob.OrganizationID, UserID: f.bob.ID,
 	}, p.ID, "管理番号7000", 1); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("without a role: %v", err)
+	}
+	// 30 days after its deletion, nothing of the project remains.
+	f.noContent(call{method: "DELETE", path: "/v1/project/" + p.ID.String(), token: f.alice.Subject})
+	f.exec(`UPDATE projects SET deleted_at = now() - interval '30 days'`)
+	must.Succeed(t, f.projects.Purge(t.Context()))
+	f.indexed()
+	for _, table := range []string{"projects", "threads", "messages", "data_sources", "project_passages", "project_indexes"} {
+		var rows int
+		if f.scan(&rows, "SELECT count(*) FROM "+table); rows > 0 {
+			t.Errorf("%d rows of the removed project in %s", rows, table)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +110,20 @@ func TestProjectFiles(t *testing.T) {
 	if n, size := usage(); n != 1 || size != uploaded.Size {
 		t.Errorf("the project has %d files of %d bytes", n, size)
 	}
+	logged := make(map[string][]string)
+	for _, e := range get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit", token: alice}).Items {
+		for _, d := range e.Details {
+			if d.Field == "file" {
+				logged[e.Action] = append(logged[e.Action], e.ActorEmail+" "+d.Before+d.After)
+			}
+		}
+	}
+	if want := map[string][]string{
+		"project.file_add":    {f.bob.Email + " 見積.txt", f.bob.Email + " 資料.txt"},
+		"project.file_remove": {f.alice.Email + " 見積.txt"},
+	}; !maps.EqualFunc(logged, want, slices.Equal) {
+		t.Errorf("the audit log has %v", logged)
+	}
 	// Limits.
 	f.exec("UPDATE projects SET storage_limit = source_bytes + 3")
 	if got := f.do(intoProject(alice, "長い本文")).problem(t); got.Code != "storage_limit_reached" {
@@ -120,6 +136,12 @@ func TestProjectFiles(t *testing.T) {
 	f.exec("UPDATE projects SET source_count = 1, archived_at = now()")
 	if got := f.do(intoProject(alice, "もう一つ")); got.status != http.StatusConflict {
 		t.Errorf("uploaded into an archived project: %d %s", got.status, got.body)
+	}
+	// It is refused before the transfer.
+	cut := intoProject(alice, "もう一つ")
+	cut.body, _, _ = strings.Cut(cut.body.(string), "もう")
+	if got := f.do(cut); got.status != http.StatusConflict {
+		t.Errorf("uploaded a part into an archived project: %d %s", got.status, got.body)
 	}
 }
 

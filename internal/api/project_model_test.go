@@ -34,8 +34,10 @@ type modelProject struct {
 
 // modelThread is a thread of a project in the model.
 type modelThread struct {
-	project, owner uuid.UUID
-	shared         bool
+	project, owner  uuid.UUID
+	shared          bool
+	asker           uuid.UUID // Of its question, with a picture.
+	answer, picture string
 }
 
 // model computes by simple loops which person has which role, and which files and threads they may open.
@@ -363,6 +365,9 @@ func (m *model) check(u identity.NewUser, history string) {
 		status := http.StatusOK
 		if want[id] == "" {
 			status = http.StatusNotFound
+		}
+		for _, path := range []string{"", "/grant", "/search?q=%E7%B3%B8", "/channel"} {
+			m.do(status, u.Subject, "GET", "/v1/project/"+id.String()+path, nil)
 		}
 		resp := m.do(status, u.Subject, "GET", "/v1/project/"+id.String()+"/data-source?limit=100", nil)
 		var files api.ProjectDataSourceList

@@ -49,12 +49,19 @@ func (m *model) passOnThreads() {
 // addThread creates a thread in a project.
 func (m *model) addThread(projectID uuid.UUID, owner identity.NewUser, visibility string) {
 	m.t.Helper()
-	id := get[api.Thread](m.f, http.StatusCreated, call{
+	thread := get[api.Thread](m.f, http.StatusCreated, call{
 		method: "POST", path: "/v1/thread", token: owner.Subject, body: map[string]any{
 			"skill_id": m.f.chatSkill().ID, "project_id": projectID, "visibility": visibility,
 		},
-	}).ID
-	m.threads[id] = modelThread{projectID, owner.ID, visibility == "project"}
+	})
+	picture := get[api.Picture](m.f, http.StatusCreated, uploadPicture(owner.Subject, encodePNG(m.t, 4, 3))).ID
+	ask := asks(owner, thread, "糸とは")
+	ask.path = "/v1/message/sync"
+	ask.body.(map[string]any)["picture_ids"] = []any{picture}
+	answer := get[api.Exchange](m.f, http.StatusOK, ask).Answer.ID
+	m.threads[thread.ID] = modelThread{
+		projectID, owner.ID, visibility == "project", owner.ID, answer.String(), picture.String(),
+	}
 }
 
 // checkThreads compares with the model whether a person can open each thread, given their roles in projects.
@@ -67,16 +74,25 @@ func (m *model) checkThreads(u identity.NewUser, roles map[uuid.UUID]string, his
 			status = http.StatusOK
 			open[thread.project]++
 		}
-		for _, path := range []string{"/v1/thread/", "/v1/message?thread_id="} {
-			m.do(status, u.Subject, "GET", path+id.String(), nil)
+		for _, path := range []string{
+			"/v1/thread/" + id.String(), "/v1/message?thread_id=" + id.String(), "/v1/message/" + thread.answer + "/stream",
+		} {
+			m.do(status, u.Subject, "GET", path, nil)
+		}
+		if m.removed[thread.asker] { // The picture is removed with its owner.
+			m.do(http.StatusNotFound, u.Subject, "GET", "/v1/picture/"+thread.picture, nil)
+		} else if u.ID != thread.asker { // Who may always open it.
+			m.do(status, u.Subject, "GET", "/v1/picture/"+thread.picture, nil)
 		}
 	}
 	for id := range m.projects {
-		list := get[api.ThreadList](m.f, http.StatusOK, call{
-			method: "GET", path: "/v1/thread?project_id=" + id.String(), token: u.Subject,
-		})
-		if len(list.Items) != open[id] {
-			m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
+		for _, query := range []string{"", "&q=%E7%B3%B8%E3%81%A8%E3%81%AF"} { // The question.
+			list := get[api.ThreadList](m.f, http.StatusOK, call{
+				method: "GET", path: "/v1/thread?project_id=" + id.String() + query, token: u.Subject,
+			})
+			if len(list.Items) != open[id] {
+				m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
+			}
 		}
 	}
 }

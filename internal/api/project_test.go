@@ -60,6 +60,15 @@ func TestProjects(t *testing.T) {
 			t.Errorf("%s: %+v", field, got)
 		}
 	}
+	// A name has 1 to 100 characters after its composition.
+	for name, status := range map[string]int{
+		" ": 400, strings.Repeat("あ", 101): 400, "見\u0000積": 400, strings.Repeat("か\u3099", 100): 201,
+	} {
+		got := f.do(as(f.stranger.Subject, "POST", "/v1/project", map[string]any{"request_id": newID(), "name": name}))
+		if got.status != status || status == 201 && !strings.Contains(string(got.body), strings.Repeat("が", 100)) {
+			t.Errorf("created with the name %q: %d %s", name, got.status, got.body)
+		}
+	}
 	path := "/v1/project/" + p.ID.String()
 	edit := map[string]any{"version": 1, "name": "新商品", "instructions": "短く答えてください。"}
 	if got := get[api.Project](f, http.StatusOK, as(alice, "PUT", path, edit)); got.Version != 2 || got.SkillID != uuid.Nil {
@@ -376,6 +385,20 @@ func TestProjectsWithoutManager(t *testing.T) {
 		t.Errorf("administrators see %+v", all)
 	}
 	f.exec("UPDATE users SET state = 'active' WHERE id = $1", editor.ID)
+	// Somebody else archives and deletes the editor's project.
+	before := len(get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: editor.Subject}).Items)
+	f.noContent(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/archive", token: admin, body: map[string]any{"archived": true},
+	})
+	f.noContent(call{method: "DELETE", path: "/v1/project/" + p.ID.String(), token: admin})
+	told := get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: editor.Subject}).Items
+	if len(told) != before+2 || told[0].Title != "プロジェクト「新商品」が削除されました" ||
+		told[1].Title != "プロジェクト「新商品」がアーカイブされました" {
+		t.Errorf("the manager is told %+v", told)
+	}
+	if n := len(get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: admin}).Items); n != 1 {
+		t.Errorf("the administrator is told of %d", n)
+	}
 	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
 	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
 		t.Errorf("named: %d", got)

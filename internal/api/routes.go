@@ -53,7 +53,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
 	})
 	r.With(withTimeLimit, s.limitAddress(ratelimit.KindLogout), s.withOrigin).
-		Post("/v1/oidc/{organization_id}/logout", s.handle(s.oidcLogout))
+		Post("/v1/oidc/{organization_id}/logout", s.oidcLogout)
 
 	// Requests from Slack are signed; redirected browsers have a cookie. There is no limit by address, because the
 	// events of all offices come from Slack's addresses.
@@ -160,7 +160,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/scim-config", s.call(reads, s.getSCIMConfig))
 		r.Get("/v1/scim-config/call", s.call(reads, s.listSCIMCalls))
 		r.Post("/v1/scim-config/token", s.call(secures, withBody(s.addSCIMToken)))
-		r.Delete("/v1/scim-config/token/{token_id}", s.call(writes, s.revokeSCIMToken))
+		r.Delete("/v1/scim-config/token/{token_id}", s.call(secures, s.revokeSCIMToken))
 
 		r.Get("/v1/slack-config", s.call(reads, s.getSlackConfig))
 		r.Delete("/v1/slack-config", s.call(writes, s.deleteSlackConfig))
@@ -327,7 +327,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/picture/{picture_id}", s.as(downloads, s.showPicture))
 		r.Post("/external/chrome_extension/v1/page/file", s.call(uploads, s.readPageFile))
 		r.Get("/v1/me/export", s.as(exports, s.exportOwnData))
-		r.Get("/v1/contract/usage/csv", s.as(downloads, s.exportUsage))
+		r.Get("/v1/contract/usage/csv", s.as(reports, s.exportUsage))
 		r.Get("/v1/user/csv", s.as(reports, s.exportMembers))
 		r.Get("/v1/audit/csv", s.as(reports, s.exportAudit))
 		r.Get("/v1/organization/feedback/csv", s.as(reports, s.exportFeedback))

@@ -397,6 +397,21 @@ func TestSCIMDeactivation(t *testing.T) {
 		t.Errorf("the thread of the reactivated member: %d", status)
 	}
 
+	// A member with a password keeps the address for signing in, and is deactivated together with another one.
+	bob := "/Users/" + p.bob.ID.String()
+	p.exec("UPDATE users SET auth_type = 'cognito' WHERE id = $1", p.bob.ID)
+	other := fields{"op": "Replace", "path": `emails[type eq "work"].value`, "value": "left@tsumugi.example"}
+	p.scim(http.StatusBadRequest, "PATCH", bob, patch(other))
+	for _, active := range []string{"False", "True"} {
+		got := p.scim(http.StatusOK, "PATCH", bob, patch(other, fields{"op": "Replace", "path": "active", "value": active}))
+		var state, email string
+		p.scan(&state, "SELECT state FROM users WHERE id = '"+p.bob.ID.String()+"'")
+		p.scan(&email, "SELECT email FROM users WHERE id = '"+p.bob.ID.String()+"'")
+		if (state == "active") != (active == "True") || email != p.bob.Email || at(got, "emails", 0, "value") != "left@tsumugi.example" {
+			t.Errorf("active %s with another address: %s, %s, %v", active, state, email, got)
+		}
+	}
+
 	// SCIM neither deactivates the last super-admin nor reactivates others, and it requires seats.
 	admin := "/Users/" + p.admin.ID.String()
 	inactive := patch(fields{"op": "replace", "path": "active", "value": false})
@@ -434,7 +449,9 @@ func TestSCIMTokens(t *testing.T) {
 	}
 	for _, token := range []string{first, second} {
 		p.token = token
+		p.exec("UPDATE organizations SET address_ranges = '{203.0.113.0/24}'") // Not those of identity providers.
 		p.scim(http.StatusOK, "GET", "/ServiceProviderConfig", nil)
+		p.exec("UPDATE organizations SET address_ranges = '{}'")
 	}
 	resp := p.do(call{method: "GET", path: "/v1/scim-config", token: p.admin.Subject})
 	if strings.Contains(string(resp.body), first) {

@@ -335,6 +335,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{"PUT", "/v1/connection-policy", map[string]any{}},
 		{"POST", "/v1/connection/token", map[string]any{}},
 		{"POST", "/v1/scim-config/token", map[string]any{"name": "Okta"}},
+		{"DELETE", "/v1/scim-config/token/" + newID(), nil},
 		{"DELETE", bob + "/factor", nil},
 		{"PUT", bob, map[string]any{"role": "organization-admin"}},
 		{"PUT", bob, map[string]any{"state": "active"}},
@@ -342,6 +343,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{"POST", "/v1/user/invite", inviting("general-user", "organization-admin")},
 		{"GET", "/v1/audit/csv", nil},
 		{"GET", "/v1/user/csv", nil},
+		{"GET", "/v1/contract/usage/csv", nil},
 	} {
 		resp := call(renewed.AuthenticationResult.IDToken, c.method, c.path, c.body)
 		if resp.status != http.StatusForbidden || resp.problem(t).Code != "recent_sign_in_required" {

@@ -109,8 +109,9 @@ func TestThreePeopleInOneSharedThread(t *testing.T) {
 	ask := asks(f.alice, thread, "糸とは")
 	ask.body.(map[string]any)["picture_ids"] = []any{picture.ID}
 	asked := get[api.Exchange](f, http.StatusAccepted, ask)
-	if status := f.status("/v1/picture/"+picture.ID.String(), carol.Subject); status != http.StatusOK {
-		t.Errorf("the picture of Alice's question for Carol: %d", status)
+	shown := f.do(call{method: "GET", path: "/v1/picture/" + picture.ID.String(), token: carol.Subject})
+	if shown.status != http.StatusOK || shown.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the picture of Alice's question for Carol: %d, %v", shown.status, shown.header)
 	}
 	if asked.Question.Author.ID != f.alice.ID {
 		t.Errorf("author %+v", asked.Question.Author)

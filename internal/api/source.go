@@ -18,7 +18,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
@@ -96,11 +95,14 @@ func (s *Server) upload(c *call, projectID *uuid.UUID, part *multipart.Part) (da
 		return s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
 	}
 	// Again when the file is stored. This check is before the transfer.
-	if err := s.Projects.Require(c.ctx(), c.actor.Owner(), *projectID, project.Editor); err != nil {
+	p, err := s.Projects.Find(c.ctx(), c.actor, *projectID)
+	if err == nil {
+		err = p.CheckAdd()
+	}
+	if err != nil {
 		return datasource.Source{}, false, err
 	}
-	source, isNew, err := s.Sources.UploadToProject(c.ctx(), c.actor.Owner(), c.actor.Session, *projectID, part.FileName(),
-		content{part})
+	source, isNew, err := s.Sources.UploadToProject(c.ctx(), c.actor, *projectID, part.FileName(), content{part})
 	if err == nil {
 		s.Projects.SourceAdded(*projectID)
 	}

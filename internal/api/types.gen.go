@@ -2357,7 +2357,10 @@ type ModelChoice struct {
 type ModelOption struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Note string `json:"note,omitempty,omitzero"`
+
+	// NoTools It cannot call tools. Skills with tools are answered without them.
+	NoTools bool   `json:"no_tools,omitempty,omitzero"`
+	Note    string `json:"note,omitempty,omitzero"`
 
 	// Sees It reads pictures.
 	Sees bool `json:"sees"`

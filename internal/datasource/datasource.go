@@ -123,7 +123,7 @@ type Store interface {
 	// CreateProjectSource is CreateSource for a file that belongs to a project instead of its uploader, who must be able to
 	// add files to the project. Of files with the same content, those of the project count. Other errors: those of
 	// package project.
-	CreateProjectSource(ctx context.Context, uploader identity.Owner, session, projectID uuid.UUID, source Source) (
+	CreateProjectSource(ctx context.Context, uploader identity.Actor, projectID uuid.UUID, source Source) (
 		_ Source, created bool, _ error)
 
 	ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]Source, error) // Newest first.

@@ -188,7 +188,9 @@ func TestReadingsThatEditorsEndAreReportedToTheOwner(t *testing.T) {
 	f.exec(`UPDATE project_grants SET role = 'editor'`)
 	source, _ := f.upload(f.ann, "議事録.txt", "本文")
 	f.share(project, source)
-	own, _, err := f.UploadToProject(t.Context(), f.bob, uuid.Nil, project, "資料.txt", strings.NewReader("資料"))
+	own, _, err := f.UploadToProject(t.Context(), identity.Actor{User: identity.User{
+		ID: f.bob.UserID, OrganizationID: f.bob.OrganizationID,
+	}}, project, "資料.txt", strings.NewReader("資料"))
 	f.must(err)
 	for _, end := range []func(context.Context, identity.Owner, uuid.UUID) (datasource.Source, error){
 		f.StopReading, f.RetryReading,

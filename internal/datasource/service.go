@@ -138,11 +138,11 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 }
 
 // UploadToProject is Upload for a file that belongs to a project. It sends no event.
-func (s *Service) UploadToProject(ctx context.Context, uploader identity.Owner, session, projectID uuid.UUID,
-	filename string, content io.Reader,
+func (s *Service) UploadToProject(ctx context.Context, uploader identity.Actor, projectID uuid.UUID, filename string,
+	content io.Reader,
 ) (_ Source, created bool, _ error) {
 	return s.upload(ctx, filename, content, func(ctx context.Context, source Source) (Source, bool, error) {
-		return s.store.CreateProjectSource(ctx, uploader, session, projectID, source)
+		return s.store.CreateProjectSource(ctx, uploader, projectID, source)
 	})
 }
 

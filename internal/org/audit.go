@@ -85,6 +85,8 @@ const (
 	ActionProjectDelete    Action = "project.delete"
 	ActionProjectRestore   Action = "project.restore"
 	ActionProjectPurge     Action = "project.purge"
+	ActionProjectFileAdd   Action = "project.file_add"
+	ActionProjectFileDrop  Action = "project.file_remove"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
 	ActionToolCall         Action = "tool.call"         // By the assistant, while it answered a member.
@@ -133,7 +135,7 @@ func Actions() []Action {
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
-		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
+		ActionProjectRestore, ActionProjectPurge, ActionProjectFileAdd, ActionProjectFileDrop, ActionProjectBind, ActionProjectUnbind,
 		ActionToolApprove, ActionToolDeny,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 		ActionToolServerAdd, ActionToolServerEdit, ActionToolServerRemove, ActionToolConnect, ActionToolDisconnect,

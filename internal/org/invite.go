@@ -24,6 +24,7 @@ const MaxInvitees = 100
 
 const (
 	maxAddress    = 254              // Characters of an address.
+	maxUserName   = 128              // Characters of an address that is the user name in a user pool.
 	inviteTimeout = 60 * time.Second // For all people of a call, independent of the request.
 	inviteClaim   = 90 * time.Second // Time after which the server of a call is considered failed.
 	// Interval at which a repeated call checks for the results of the first one.
@@ -207,6 +208,9 @@ func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 	for i, invitee := range invitees {
 		field := fmt.Sprintf("users[%d].", i)
 		email, err := CleanAddress(field+"email", invitee.Email)
+		if err == nil && len(email) > maxUserName {
+			err = fault.InvalidField(field+"email", "メールアドレスは%d文字以内で入力してください。", maxUserName)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -336,6 +337,7 @@ func TestOperatorsMembers(t *testing.T) {
 		"elsewhere":       {f.a, "boss@example.com", fault.Conflict},
 		"no organization": {newID(), "x@example.com", fault.NotFound},
 		"no address":      {f.b, "x", fault.Invalid},
+		"too long":        {f.b, strings.Repeat("x", 60) + "@" + strings.Repeat("x", 60) + ".example", fault.Invalid},
 	} {
 		if _, err := f.Enroll(t.Context(), operator, c.organization,
 			org.Invitee{Email: c.email, Name: "x", Role: general}); fault.CodeOf(err) != c.code {

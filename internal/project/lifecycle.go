@@ -130,3 +130,17 @@ func ManagerNotice(organizationID, userID uuid.UUID, projectName string) org.Not
 			"プロジェクトの「メンバー」で、ほかの人を管理者にすることもできます。",
 	}
 }
+
+// EndNotice returns the notice for a manager of a project that somebody else has archived or, if deleted is true, deleted.
+func EndNotice(organizationID, userID uuid.UUID, projectName, by string, deleted bool) org.Notification {
+	n := org.Notification{
+		ID: uuidv7.New(), OrganizationID: &organizationID, UserID: &userID, Level: org.LevelInfo,
+		Title: "プロジェクト「" + projectName + "」がアーカイブされました",
+		Body:  by + "さんが行いました。閲覧だけできます。プロジェクトの「設定」から、いつでも戻せます。",
+	}
+	if deleted {
+		n.Title = "プロジェクト「" + projectName + "」が削除されました"
+		n.Body = by + "さんが行いました。30日以内なら、プロジェクトの一覧の「削除済み」から、ファイルとチャットも復元できます。"
+	}
+	return n
+}

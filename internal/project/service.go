@@ -80,9 +80,9 @@ type Store interface {
 
 	// ChangeLifecycle archives, deletes or restores a project, also a deleted one. It calls check with the current
 	// project, whose Role may be empty, and with the current state of the actor, nil for a former member. It names a
-	// manager if the restored project has none. Threads of a restored project are not deleted by a retention setting
-	// before their owners are notified again, because they could not read the notices. Errors: that of check, and
-	// ErrTooMany.
+	// manager if the restored project has none, and notifies the other managers of an archived or deleted project. Threads
+	// of a restored project are not deleted by a retention setting before their owners are notified again, because they
+	// could not read the notices. Errors: that of check, and ErrTooMany.
 	ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to State,
 		check func(project Project, actor *org.Member) error) error
 

@@ -146,7 +146,8 @@ type Store interface {
 	// being deleted, the error has the code fault.Unauthenticated.
 	SCIMClient(ctx context.Context, tokenHash []byte) (Client, error)
 
-	// RecordSCIMCall records a call, and deletes the oldest ones over MaxCalls.
+	// RecordSCIMCall records a call, and deletes the oldest ones over MaxCalls. Of calls that were refused with
+	// fault.RateLimited, only the newest remains.
 	RecordSCIMCall(ctx context.Context, call Call) error
 
 	// ListSCIMUsers returns users in a stable order, and their total number.

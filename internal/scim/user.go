@@ -282,8 +282,11 @@ func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, i
 			d.Name = u.Name
 		}
 		if d.Email != u.Email && r.Member.AuthType != identity.AuthFederated {
-			return Change{}, fault.Errorf(Mutability,
-				"パスワードでログインするメンバーのメールアドレスは、IDプロバイダーから変更できません。")
+			if known, err := draft(before); d.Active && (err != nil || d.Email != known.Email) {
+				return Change{}, fault.Errorf(Mutability,
+					"パスワードでログインするメンバーのメールアドレスは、IDプロバイダーから変更できません。")
+			}
+			d.Email = u.Email // Nobody stays active because of an address. It is stored, and not used to sign in.
 		}
 		member, err := r.Provision(d.Name, d.Active)
 		return Change{Member: member, Draft: d}, err

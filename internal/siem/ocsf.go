@@ -71,7 +71,7 @@ var activities = []struct {
 
 	{activity{entityManagement, 1, "Create"}, "create import publish"},
 	{activity{entityManagement, 3, "Update"}, "edit update set on off order rotate refresh grants archive " +
-		"restore hide show channel_bind channel_unbind accept change"},
+		"restore hide show file_add file_remove channel_bind channel_unbind accept change"},
 	{activity{entityManagement, 4, "Delete"}, "delete remove end revoke purge reuse"},
 	{activity{entityManagement, other, ""}, "reject test connect disconnect call approve deny"},
 }

@@ -135,6 +135,25 @@ func TestBrokenConnectionIsSentAgain(t *testing.T) {
 	}
 }
 
+// TestSyslogReceiverIsAway records events while nothing listens at the receiver's address. All of them arrive later.
+func TestSyslogReceiverIsAway(t *testing.T) {
+	t.Parallel()
+	f, listener, log := newFixture(t), listen(t), &logs{}
+	must.Succeed(t, listener.Close())
+	sink, err := siem.NewSyslog(siem.SyslogConfig{URL: "tcp://" + listener.Addr().String()})
+	must.Succeed(t, err)
+	f.serve(f.DB, log.logger(), sink)
+	want := f.recordMany(1500)
+	for !strings.Contains(log.String(), "connection refused") {
+		work.Sleep(t.Context(), time.Millisecond)
+	}
+	listener, err = net.Listen("tcp", listener.Addr().String())
+	must.Succeed(t, err)
+	if got := newSyslogServer(t, listener).ids(t, len(want)); !slices.Equal(got, want) {
+		t.Error("the events arrived in another order")
+	}
+}
+
 // TestSyslogMessages checks the escaping and the length of messages.
 func TestSyslogMessages(t *testing.T) {
 	t.Parallel()

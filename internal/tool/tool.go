@@ -30,6 +30,10 @@ type Tool struct {
 
 	Version string // Differs after a change of the tool's definition or of its server. An approval holds for one version.
 
+	// Check refuses arguments that do not match Parameters, with the code fault.Invalid, before a person is asked about the
+	// call. It is nil for a tool whose Call refuses them.
+	Check func(arguments json.RawMessage) error
+
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
 	// shown to the person and sent to the model.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)

@@ -39,6 +39,10 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 				continue
 			}
 			made := t.tool(server)
+			made.Check = func(arguments json.RawMessage) error {
+				_, err := checkArguments(t.Accepted.Schema, arguments)
+				return err
+			}
 			made.Call = func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
 				return s.call(ctx, owner, server, t, sdk.CallToolParams{Arguments: arguments})
 			}

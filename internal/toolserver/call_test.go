@@ -65,6 +65,7 @@ func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	} {
 		_, err := o.call("crm__find_customer", arguments)
 		wants(t, err, text)
+		wants(t, o.offered(o.taro, "crm__find_customer")[0].Check(json.RawMessage(arguments)), text)
 	}
 	if n := c.calls.Load(); n != 0 {
 		t.Errorf("%d calls were sent", n)
@@ -401,6 +402,12 @@ func TestHeaderSecret(t *testing.T) {
 	_, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{URL: new("https://evil.example/mcp")})
 	if fields := fault.FieldsOf(err); len(fields) != 1 || fields[0].Field != "secret" {
 		t.Errorf("another host without another secret: %v", err)
+	}
+	for _, name := range []string{"MCP-Name", "Mcp-Method", "Host"} {
+		_, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{HeaderName: &name})
+		if fields := fault.FieldsOf(err); len(fields) != 1 || fields[0].Field != "header_name" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if all, sealed, err := o.db.RotateSecrets(t.Context(), org.Operator("root")); err != nil || all == 0 || sealed != 0 {
 		t.Errorf("%d secrets, %d sealed again, %v", all, sealed, err)

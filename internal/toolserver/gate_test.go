@@ -33,9 +33,11 @@ type gate struct {
 	revoked    chan string
 	refreshed  atomic.Int64
 	issued     atomic.Int64
-	broken     bool // Guarded by mu. The server's new tokens are not valid.
-	register   bool // The server registers clients.
-	lifetime   any  // Guarded by mu. The expires_in of tokens.
+	broken     bool   // Guarded by mu. The server's new tokens are not valid.
+	register   bool   // The server registers clients.
+	scope      string // The end of the challenge.
+	lifetime   any    // Guarded by mu. The expires_in of tokens.
+	final      bool   // Guarded by mu. There are no refresh tokens.
 
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.
@@ -102,7 +104,7 @@ func newGate(t *testing.T, c *crm) *gate {
 			if g.refusal != nil {
 				g.refusal()
 			}
-			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`)
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`+g.scope)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -170,9 +172,11 @@ func (g *gate) token(r *http.Request) (int, map[string]any) {
 	if g.broken {
 		g.valid = nil
 	}
-	return 200, map[string]any{
-		"access_token": "access-" + n, "token_type": "bearer", "refresh_token": "refresh-" + n, "expires_in": g.lifetime,
+	issued := map[string]any{"access_token": "access-" + n, "token_type": "bearer", "expires_in": g.lifetime}
+	if !g.final {
+		issued["refresh_token"] = "refresh-" + n
 	}
+	return 200, issued
 }
 
 // authorize returns the callback for an authorization URL.

@@ -167,7 +167,7 @@ func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 ) {
 	exchange := &bounded{base: s.client.transport}
 	client := httpClient(exchange, oauthTimeout)
-	resource, err := s.resourceMetadata(ctx, address, exchange, client)
+	resource, scopes, err := s.resourceMetadata(ctx, address, exchange, client)
 	if err != nil {
 		return a, "", err
 	}
@@ -183,7 +183,6 @@ func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 			return a, "", errSetup(err, "認可サーバーのアドレスを使用できません。")
 		}
 	}
-	scopes := slices.Clone(resource.ScopesSupported)
 	if slices.Contains(meta.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
 		scopes = append(scopes, "offline_access")
 	}
@@ -197,23 +196,24 @@ func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 }
 
 // resourceMetadata reads the metadata of a server (RFC 9728): from the address in its refusal of a request without
-// credentials, or else from the well-known addresses.
+// credentials, or else from the well-known addresses. The scopes are those in the refusal or, if it has none, in the
+// metadata.
 func (s *Service) resourceMetadata(ctx context.Context, address string, exchange *bounded, client *http.Client) (
-	*oauthex.ProtectedResourceMetadata, error,
+	_ *oauthex.ProtectedResourceMetadata, scopes []string, err error,
 ) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errSetup(err, "サーバーのアドレスが正しくありません。")
+		return nil, nil, errSetup(err, "サーバーのアドレスが正しくありません。")
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(`{}`))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, errSetup(err, "サーバーに接続できませんでした。")
+		return nil, nil, errSetup(err, "サーバーに接続できませんでした。")
 	}
 	_ = response.Body.Close()
 	root := url.URL{Scheme: u.Scheme, Host: u.Host}
@@ -224,6 +224,7 @@ func (s *Service) resourceMetadata(ctx context.Context, address string, exchange
 	}
 	challenges, _ := oauthex.ParseWWWAuthenticate([]string{exchange.challenge})
 	for _, c := range challenges {
+		scopes = append(scopes, strings.Fields(c.Params["scope"])...)
 		if place := c.Params["resource_metadata"]; place != "" {
 			places = slices.Insert(places, 0, []struct{ metadata, resource string }{
 				{place, address}, {place, root.String()},
@@ -234,11 +235,14 @@ func (s *Service) resourceMetadata(ctx context.Context, address string, exchange
 	for _, place := range places {
 		meta, err := oauthex.GetProtectedResourceMetadata(ctx, place.metadata, place.resource, client)
 		if err == nil && len(meta.AuthorizationServers) > 0 {
-			return meta, nil
+			if len(scopes) == 0 {
+				scopes = slices.Clone(meta.ScopesSupported)
+			}
+			return meta, scopes, nil
 		}
 		failure = errors.Join(failure, err)
 	}
-	return nil, errSetup(failure, "サーバーが、OAuthの情報（RFC 9728）を提供していません。")
+	return nil, nil, errSetup(failure, "サーバーが、OAuthの情報（RFC 9728）を提供していません。")
 }
 
 // register registers the product as a client (RFC 7591).
@@ -384,9 +388,14 @@ func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server 
 	return s.refresh(ctx, owner, server, connection.AccessToken)
 }
 
-// valid reports whether an access token can still be used for a call.
+// valid reports whether an access token can still be used for a call. One that cannot be refreshed is used until it
+// expires.
 func (s *Service) valid(c Connection) bool {
-	return c.ExpiresAt.IsZero() || s.cfg.Clock().Add(refreshBefore).Before(c.ExpiresAt)
+	at := s.cfg.Clock()
+	if c.RefreshToken != "" {
+		at = at.Add(refreshBefore)
+	}
+	return c.ExpiresAt.IsZero() || at.Before(c.ExpiresAt)
 }
 
 // refresh replaces a person's tokens because the access token stale cannot be used. A lock of all servers prevents two

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"net/url"
 	"testing"
 	"time"
 
@@ -64,6 +65,19 @@ func TestConnectionByOAuth(t *testing.T) {
 	wants(t, err, "まだ連携していません")
 	if err := o.tools.Disconnect(t.Context(), o.taro, server.ID); !errors.Is(err, toolserver.ErrNotConnected) {
 		t.Errorf("ended twice: %v", err)
+	}
+}
+
+// TestScopesOfTheRefusal: the scopes in the refusal of a request without a token are requested, not those in the metadata.
+func TestScopesOfTheRefusal(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	g.scope = `, scope="crm:read crm:find"`
+	server := o.add(g.URL+"/mcp", func(d *toolserver.Draft) { d.Auth = new(toolserver.AuthOAuth) })
+	address, _, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
+	if u, _ := url.Parse(address); err != nil || u.Query().Get("scope") != "crm:read crm:find offline_access" {
+		t.Errorf("%s, %v", address, err)
 	}
 }
 
@@ -213,6 +227,23 @@ func TestLifetimesOfTokens(t *testing.T) {
 			o.pass(2 * time.Hour)
 		}
 	}
+}
+
+// TestTokenWithoutRefreshToken: a token that cannot be refreshed is used until it expires, however short its lifetime is.
+func TestTokenWithoutRefreshToken(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	g.lifetime, g.final = 20, true
+	o.addConnected(g)
+	for range 2 {
+		if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil {
+			t.Error(err)
+		}
+		o.pass(19 * time.Second)
+	}
+	_, err := o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "連携の有効期限が切れました", "/setting/connections")
 }
 
 // TestTokenEndsEarly: a server refuses a token that seems valid. It is refreshed, and the call is sent once. If the server

@@ -140,7 +140,7 @@ var (
 // reservedHeaders are headers of the protocol and of HTTP.
 var reservedHeaders = []string{
 	"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "last-event-id",
-	"mcp-protocol-version", "mcp-session-id", "te", "trailer", "transfer-encoding", "upgrade",
+	"mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "te", "trailer", "transfer-encoding", "upgrade",
 }
 
 // check refuses a server that cannot be stored.

@@ -85,7 +85,7 @@ func newDebian(t *testing.T) root {
 		}
 		//nolint:gosec // A script of the repository.
 		cmd := exec.Command("../../scripts/bootstrap", filepath.Join(base.dir, "debian"),
-			"--include=ca-certificates,caddy,postgresql")
+			"--include=ca-certificates,caddy,fonts-ipafont-gothic,postgresql")
 		var log bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Run(); err != nil {

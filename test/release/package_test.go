@@ -18,8 +18,23 @@ const (
 	secret   = "etc/tsumugi/secret.env"
 )
 
-// TestDebianPackage installs, upgrades, removes and purges the package, and runs the server with the account, the
-// settings and the command of its systemd unit. systemd itself does not run in a chroot.
+// TestUnitIsHardened checks the exposure of the systemd unit by the rules of systemd-analyze, in which 10 is the worst.
+func TestUnitIsHardened(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("needs systemd-analyze")
+	}
+	const unit = "../../deploy/package/tsumugi.service"
+	command(t, "systemd-analyze", "security", "--offline=true", "--threshold=25", unit) // Tenths.
+	text, err := os.ReadFile(unit)
+	must.Succeed(t, err)
+	if regexp.MustCompile(`(?m)^MemoryDenyWriteExecute=`).Match(text) {
+		t.Error("the runtime of WebAssembly cannot compile")
+	}
+}
+
+// TestDebianPackage installs, upgrades, removes and purges the package as the README does, and runs the server with the
+// account, the settings and the command of its systemd unit. systemd itself does not run in a chroot.
 func TestDebianPackage(t *testing.T) {
 	t.Parallel()
 	files := dist(t, "*_"+runtime.GOARCH+".deb")
@@ -28,7 +43,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	d := newDebian(t)
 	command(t, "cp", files[0], d.path("tmp/new.deb"))
-	d.run(t, "dpkg", "--install", "/tmp/new.deb")
+	d.run(t, "apt", "install", "--yes", "/tmp/new.deb")
 	key := d.read(t, secret)
 	address := freeAddress(t)
 	edited := strings.Replace(d.read(t, settings), "127.0.0.1:8080", address, 1) +
@@ -45,7 +60,7 @@ func TestDebianPackage(t *testing.T) {
 	d.run(t, "dpkg-deb", "--raw-extract", "/tmp/new.deb", "/tmp/next")
 	d.run(t, "sed", "-i", `s/^Version: .*/&.1/`, "/tmp/next/DEBIAN/control")
 	d.run(t, "dpkg-deb", "-Znone", "--build", "/tmp/next", "/tmp/next.deb")
-	d.run(t, "dpkg", "--install", "/tmp/next.deb")
+	d.run(t, "apt", "install", "--yes", "/tmp/next.deb")
 	if d.read(t, settings) != edited || d.read(t, secret) != key {
 		t.Error("the upgrade changed the settings or the secret key")
 	}
@@ -53,11 +68,11 @@ func TestDebianPackage(t *testing.T) {
 	second.hasAnswer(t, thread)
 	second.stop(t)
 
-	d.run(t, "dpkg", "--remove", "tsumugi")
+	d.run(t, "apt", "remove", "--yes", "tsumugi")
 	if d.exists("usr/bin/tsumugi") || !d.exists("var/lib/tsumugi/postgres") || !d.exists(settings) {
 		t.Error("the removal did not remove the program only")
 	}
-	d.run(t, "dpkg", "--purge", "tsumugi")
+	d.run(t, "apt", "purge", "--yes", "tsumugi")
 	if d.exists("var/lib/tsumugi") || d.exists("etc/tsumugi") || strings.Contains(d.read(t, "etc/passwd"), "tsumugi") {
 		t.Error("the purge left data, settings or the account")
 	}

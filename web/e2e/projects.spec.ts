@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Locator, Page } from '@playwright/test'
 import { strToU8, zipSync } from 'fflate'
 import type { components } from '../src/lib/api/schema.gen'
-import type { Account } from './support/account'
-import { heading, open } from './support/admin'
+import { Account } from './support/account'
+import { heading, open, organization } from './support/admin'
 import { hold } from './support/hold'
 import { breaches, inspect } from './support/inspect'
 import { drop, upload } from './support/sources'
@@ -26,7 +26,7 @@ async function create(account: Account, name: string): Promise<Project> {
 
 /** Gives demo users roles in a project, which the first of them creates. */
 async function share(owner: Account, { id, version }: Project, roles: Record<string, string>): Promise<void> {
-  const found = await owner.call('GET', `/v1/project/${id}/subject?search=demo.example`)
+  const found = await owner.call('GET', `/v1/project/${id}/subject?search=demo.example&limit=100`)
   const { items } = (await found.json()) as components['schemas']['ProjectSubjectList']
   const grants = items.flatMap(({ email, ...subject }) => {
     const role = roles[email ?? '']
@@ -323,7 +323,8 @@ test.describe('of an administrator', () => {
     signIn,
   }, info) => {
     const name = `管理-${info.testId}`
-    const { id } = await create(await signIn('user'), name)
+    const owner = await signIn('user')
+    const { id } = await create(owner, name)
     const row = page.getByRole('row').filter({ hasText: name })
     const choose = async (item: string) => {
       await row.getByRole('button', { name: `「${name}」の操作` }).click()
@@ -345,6 +346,16 @@ test.describe('of an administrator', () => {
     await expect(row).toHaveCount(0)
     await page.goto(`/home/project/${id}`)
     await heading(page, 'このプロジェクトは開けません')
+    // The manager was notified of both.
+    const { items } = (await (await owner.call('GET', '/v1/notification')).json()) as {
+      items: { id: string; title: string }[]
+    }
+    const notices = items.filter(({ title }) => title.includes(name))
+    expect(notices.map(({ title }) => title)).toEqual([
+      `プロジェクト「${name}」が削除されました`,
+      `プロジェクト「${name}」がアーカイブされました`,
+    ])
+    await owner.call('PUT', '/v1/notification/read', { ids: notices.map((notice) => notice.id) })
 
     // The server gives every project a manager, so that a project without one is made up here.
     await page.route('**/v1/project/all?**', async (route) => {
@@ -392,7 +403,7 @@ test.describe('of an administrator', () => {
   })
 })
 
-test('members ask in a shared chat, in turn, and see who asked', async ({
+test('three members ask in a shared chat in turn; one is removed while an answer is written', async ({
   page,
   account,
   chat,
@@ -400,9 +411,16 @@ test('members ask in a shared chat, in turn, and see who asked', async ({
   question,
   pageAs,
   signIn,
+  server,
 }, info) => {
   const project = await create(account, `共同-${info.testId}`)
-  await share(account, project, { 'user@demo.example': 'manager', 'admin@demo.example': 'viewer' })
+  const email = `third-${crypto.randomUUID()}@demo.example` as const
+  await server.addMember(organization, email, 'general-user')
+  const two = { 'user@demo.example': 'manager', 'admin@demo.example': 'viewer' }
+  await share(account, project, { ...two, [email]: 'viewer' })
+  const current = async () =>
+    (await (await account.call('GET', `/v1/project/${project.id}`)).json()) as Project
+  const leaver = await pageAs(await Account.signIn(server.url, email))
   const colleague = await pageAs(await signIn('admin'))
   const theirs = chat.in(colleague)
   model.script(question, { text: '最初の回答です。' })
@@ -421,10 +439,15 @@ test('members ask in a shared chat, in turn, and see who asked', async ({
   await expect(theirs.turns.first()).toContainText('さんの質問')
   await expect(theirs.answer).toContainText('最初の回答です。')
 
-  // A question of the colleague, which the owner watches; the owner's next question waits for its answer.
+  await leaver.goto(colleague.url())
+  const lost = chat.in(leaver)
+  await expect(lost.answer).toContainText('最初の回答です。')
+
+  // A question of the colleague, which the others watch; the next two questions wait for its answer.
   const second = `${question} 二つ目`
   const third = `${question} 三つ目`
-  model.script(second, { chars: 400, seed: 3, tokens_per_second: 100 })
+  model.script(second, { chars: 400, seed: 3 })
+  const middle = model.pause(second, 60)
   model.script(third, { text: '三つ目の回答です。' })
   await theirs.ask(second)
   await expect(chat.turns.filter({ hasText: second })).toContainText('さんの質問')
@@ -434,17 +457,28 @@ test('members ask in a shared chat, in turn, and see who asked', async ({
   const waiting = (of: Page) => of.getByRole('region', { name: '順番を待っている質問' })
   await expect(waiting(page)).toContainText(third)
   await expect(waiting(colleague)).toContainText(third)
-  for (const of of [page, colleague])
+  await lost.composer.fill(`${question} 四つ目`)
+  await lost.composer.press('Enter')
+  await expect(waiting(page).getByRole('listitem')).toHaveCount(2)
+  for (const of of [page, colleague, leaver])
     await expect(of.getByText('別の分岐で回答を作成中です。')).toHaveCount(0)
+
+  // One of the three loses the role while the answer is written. The others receive the rest.
+  await middle.reached
+  await expect(lost.answer).toHaveAttribute('aria-busy', 'true')
+  await share(account, await current(), two)
+  await expect(lost.turns).toHaveCount(0)
+  await expect(waiting(leaver)).toHaveCount(0)
+  middle.release()
   expect(await breaches(colleague)).toEqual([])
   await expect(chat.answer).toContainText('三つ目の回答です。')
   await expect(theirs.answer).toContainText('三つ目の回答です。')
   await expect(waiting(colleague)).toHaveCount(0)
   await expect(theirs.turns).toHaveCount(6)
+  expect(model.asked('四つ目')).toBe(0)
 
-  // The end of the colleague's role ends their view of the chat.
-  const { version } = (await (await account.call('GET', `/v1/project/${project.id}`)).json()) as Project
-  await share(account, { ...project, version }, { 'user@demo.example': 'manager' })
+  // The end of the colleague's role ends their view of the chat, too.
+  await share(account, await current(), { 'user@demo.example': 'manager' })
   await expect(theirs.turns).toHaveCount(0)
 })
 

@@ -54,11 +54,20 @@ func (l *Limiter) Count(kind Kind, actor identity.Actor) error {
 }
 
 // CountTool counts a call of a tool in an answer to a person, or refuses it. It implements chat.ToolLimits.
-func (l *Limiter) CountTool(owner identity.Owner) error {
-	if err := l.each[KindTool].take(owner.UserID.String()); err != nil {
-		return err
+func (l *Limiter) CountTool(owner identity.Owner, tool string) error {
+	person, organization := owner.UserID.String(), owner.OrganizationID.String()
+	for _, count := range []struct {
+		rate *rate
+		key  string
+	}{
+		{l.each[KindOneTool], person + " " + tool}, {l.organization[KindOneTool], organization + " " + tool},
+		{l.each[KindTool], person}, {l.organization[KindTool], organization},
+	} {
+		if err := count.rate.take(count.key); err != nil {
+			return err
+		}
 	}
-	return l.organization[KindTool].take(owner.OrganizationID.String())
+	return nil
 }
 
 // CountQuestion counts a question or refuses it. A question repeated by a resuming client is counted once.

@@ -20,6 +20,7 @@ const (
 	KindQuestion Kind = "question" // Questions; a repeated one is counted once.
 	KindUpload   Kind = "upload"   // Files.
 	KindTool     Kind = "tool"     // Calls of tools by the assistant.
+	KindOneTool  Kind = "one_tool" // The same calls, for each tool.
 	KindMail     Kind = "mail"     // Calls that send invitations.
 	KindExport   Kind = "export"   // Downloads of all data of a person.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
@@ -57,6 +58,7 @@ func DefaultLimits() Limits {
 		KindQuestion:     {60, 6_000},
 		KindUpload:       {1_200, 6_000},
 		KindTool:         {120, 6_000},
+		KindOneTool:      {60, 3_000},
 		KindMail:         {60, 300},
 		KindExport:       {5, 60},
 		KindSignIn:       {Each: 1_200}, // 200 people behind one address sign in at the same time, with six calls each.

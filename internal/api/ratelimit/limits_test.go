@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -8,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
@@ -32,6 +36,44 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 		var got ratelimit.Limits
 		if err := got.UnmarshalText([]byte(text)); (err == nil) != (want != nil) || !maps.Equal(got, want) {
 			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestToolsAreLimitedOneByOne: a tool that is called too often, by a person or by the people of an organization, is refused.
+// Other tools, people and organizations are not affected.
+func TestToolsAreLimitedOneByOne(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.New(ratelimit.Limits{
+		ratelimit.KindTool: {Each: 5, Organization: 9}, ratelimit.KindOneTool: {Each: 2, Organization: 3},
+	}, nil)
+	office, other := uuid.New(), uuid.New()
+	taro := identity.Owner{OrganizationID: office, UserID: uuid.New()}
+	jiro := identity.Owner{OrganizationID: office, UserID: uuid.New()}
+	john := identity.Owner{OrganizationID: other, UserID: uuid.New()}
+	for i, call := range []struct {
+		owner   identity.Owner
+		tool    string
+		refused ratelimit.Kind
+	}{
+		{taro, "a", ""},
+		{taro, "a", ""},
+		{taro, "a", ratelimit.KindOneTool},
+		{taro, "b", ""},
+		{jiro, "a", ""},
+		{jiro, "a", ratelimit.KindOneTool}, // Of the organization.
+		{jiro, "b", ""},
+		{john, "a", ""},
+		{taro, "c", ""},
+		{taro, "d", ""},
+		{taro, "e", ratelimit.KindTool},
+	} {
+		var kind ratelimit.Kind
+		if refused, ok := errors.AsType[*ratelimit.Error](limiter.CountTool(call.owner, call.tool)); ok {
+			kind = refused.Kind
+		}
+		if kind != call.refused {
+			t.Errorf("call %d: refused by %q, not %q", i, kind, call.refused)
 		}
 	}
 }

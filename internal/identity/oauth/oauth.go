@@ -210,7 +210,8 @@ type Store interface {
 	ListAllConnections(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]Connection, int, error)
 
 	// EndConnection ends a connection of the actor or, if all is set, of their organization, and adds it to the audit
-	// log. If the connection does not exist, the error is ErrNoConnection.
+	// log. If the connection does not exist, the error is ErrNoConnection. Only a super-admin ends connections of other
+	// administrators; otherwise the error has the code fault.Forbidden.
 	EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error
 
 	// PersonalTokens reports whether the organization allows personal access tokens.

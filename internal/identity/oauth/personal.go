@@ -66,7 +66,8 @@ func (s *Service) ListAll(ctx context.Context, actor identity.Actor, offset, lim
 	return s.store.ListAllConnections(ctx, actor.OrganizationID, offset, limit)
 }
 
-// EndMemberConnection ends a connection of a member of the actor's organization. For administrators.
+// EndMemberConnection ends a connection of a member of the actor's organization. For administrators; the connections of
+// other administrators, for super-admins only.
 func (s *Service) EndMemberConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	if !actor.Role.IsAdmin() {
 		return identity.ErrForbidden

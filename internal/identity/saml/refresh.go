@@ -57,6 +57,19 @@ func (s *Service) refreshMetadata(ctx context.Context, reading MetadataReading) 
 	return errors.Join(err, s.store.FailMetadataReading(ctx, reading, fault.DetailOf(err), s.now().Add(metadataRetry)))
 }
 
+// CheckMetadata returns nil if the settings have no address of metadata, or those at the address can be applied, and
+// otherwise the reason in Japanese. It changes nothing.
+func (s *Service) CheckMetadata(ctx context.Context, settings Settings) error {
+	if settings.MetadataURL == "" {
+		return nil
+	}
+	text, err := s.fetchMetadata(ctx, settings.MetadataURL)
+	if err != nil {
+		return err
+	}
+	return s.applyReading(&settings, text)
+}
+
 // applyReading applies metadata that was read again to settings. An address cannot replace the identity provider by
 // another one, because a person's link to a member belongs to the provider.
 func (s *Service) applyReading(settings *Settings, text string) error {

@@ -107,12 +107,23 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 		if err := refresh(25 * time.Hour); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", c.reason, err)
 		}
+		settings, err := f.db.SAMLSettings(t.Context(), f.org)
+		must(t, err)
+		if err := service.CheckMetadata(t.Context(), settings); !strings.Contains(fault.DetailOf(err), c.reason) {
+			t.Errorf("%s: the check reports %v", c.reason, err)
+		}
 		if v := view(); !strings.Contains(v.MetadataError, c.reason) || v.EntityID != f.idp.EntityID() ||
 			v.IDPCertificates[0].Fingerprint != after {
 			t.Errorf("%s: %+v", c.reason, v)
 		}
 	}
 	server.serve(t, f.idp)
+	settings, err := f.db.SAMLSettings(t.Context(), f.org)
+	must(t, err)
+	must(t, service.CheckMetadata(t.Context(), settings))
+	if v := view(); v.MetadataError == "" {
+		t.Error("the check changed the settings")
+	}
 	must(t, refresh(time.Hour))
 	if v := view(); v.MetadataError != "" || v.IDPCertificates[0].Fingerprint != before {
 		t.Errorf("got %+v", v)
@@ -121,7 +132,7 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 	// Entered settings end the readings.
 	f.configure(f.admin)
 	must(t, refresh(48*time.Hour))
-	if v := view(); v.MetadataURL != "" || v.MetadataReadAt != nil || server.reads.Load() != 8 {
+	if v := view(); v.MetadataURL != "" || v.MetadataReadAt != nil || server.reads.Load() != 14 {
 		t.Errorf("%d readings, %+v", server.reads.Load(), v)
 	}
 }

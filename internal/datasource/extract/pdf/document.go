@@ -29,6 +29,9 @@ type Document struct {
 	content uint64 // Address in PDFium's memory.
 	handle  uint64
 	pages   int
+
+	lastPage  int // The page that was read last, -1 for none.
+	lastTable tableEnd
 }
 
 // Open opens a file. The caller must close it. The error is ErrEncrypted, ErrCorrupt, or an error of a broken engine.
@@ -40,7 +43,7 @@ func (e *Engine) Open(file []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{e: e, content: content}
+	d := &Document{e: e, content: content, lastPage: -1}
 	if d.handle, err = e.call("FPDF_LoadMemDocument64", content, uint64(len(file)), 0); err != nil {
 		return nil, err
 	}

@@ -42,13 +42,14 @@ func (t turn) frame(b box) box {
 	return b
 }
 
-// layOut puts the characters of a page into reading order. lines are the ruled lines of the page.
-func layOut(glyphs []glyph, lines []box) *Page {
+// layOut puts the characters of a page into reading order. lines are the ruled lines of the page, and before returns the
+// table at the end of the previous page.
+func layOut(glyphs []glyph, lines []box, before func() tableEnd) *Page {
 	findVertical(glyphs, lines)
 	var parts [askew + 1][]segment
 	var boxes [askew + 1]box
 	var counts [askew + 1]int
-	w := newWriter()
+	w := newWriter(before)
 	for t := range parts {
 		var ruby []segment
 		parts[t], ruby = segments(glyphs, turn(t), newRules(lines, turn(t)))

@@ -24,6 +24,7 @@ type Page struct {
 	width, height float64
 	glyphs        []glyph // The characters of Text, in order.
 	offsets       []int   // Offset of each glyph in Text, in bytes.
+	end           tableEnd
 }
 
 // Heading is a heading line.
@@ -65,7 +66,23 @@ const maxGlyphs = 500_000
 const pictured = 0.5
 
 // Page reads a page; i counts from 0. The error is ErrCorrupt, ErrNoFont, ErrNoMapping, or an error of a broken engine.
-func (d *Document) Page(i int) (*Page, error) {
+func (d *Document) Page(i int) (*Page, error) { return d.page(i, 0) }
+
+// tableBefore returns the table at the end of the page before page i.
+func (d *Document) tableBefore(i, depth int) tableEnd {
+	if i == 0 || depth == maxContinued {
+		return tableEnd{}
+	}
+	if d.lastPage != i-1 {
+		if _, err := d.page(i-1, depth+1); err != nil {
+			return tableEnd{}
+		}
+	}
+	return d.lastTable
+}
+
+// page is Page. depth is the number of pages after it that are being read because they continue its table.
+func (d *Document) page(i, depth int) (*Page, error) {
 	handle, err := d.load(i)
 	if err != nil {
 		return nil, err
@@ -101,10 +118,11 @@ func (d *Document) Page(i int) (*Page, error) {
 		lines[i] = show.box(b.x0, b.y0, b.x1, b.y1)
 	}
 	d.weigh(objects, glyphs)
-	page := layOut(glyphs, lines)
+	page := layOut(glyphs, lines, func() tableEnd { return d.tableBefore(i, depth) })
 	page.width, page.height = show.width, show.height
 	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
 	page.Pictured = few && objects.images+objects.paths > 0
+	d.lastPage, d.lastTable = i, page.end
 	return page, nil
 }
 

@@ -46,6 +46,19 @@ func (c *cell) glyphs() (n int) {
 	return n
 }
 
+// characters returns the characters of a cell without spaces.
+func (c *cell) characters() string {
+	var out strings.Builder
+	for _, items := range c.items {
+		for _, s := range items {
+			for _, g := range s.glyphs {
+				out.WriteRune(g.r)
+			}
+		}
+	}
+	return out.String()
+}
+
 // grid contains the rules of a table.
 type grid struct {
 	rules
@@ -363,12 +376,13 @@ var number = regexp.MustCompile(`[\d,.]+`)
 // Such a table continues that of the previous page and has no headings.
 func (t *table) likeRows(first, body, end int) bool {
 	for column, c := range t.row(first) {
-		shape := number.ReplaceAllString(c.text, "0")
-		if shape == c.text {
+		text := c.characters()
+		shape := number.ReplaceAllString(text, "0")
+		if shape == text {
 			continue
 		}
 		for row := body; row < end; row++ {
-			if number.ReplaceAllString(t.row(row)[column].text, "0") == shape {
+			if number.ReplaceAllString(t.row(row)[column].characters(), "0") == shape {
 				return true
 			}
 		}
@@ -395,6 +409,12 @@ func (w *writer) table(t *table) {
 	rule := "\n|" + strings.Repeat("---|", t.columns)
 	headings, part := "", 0 // Repeated headings, "" for none, and the offset of the current part.
 	first, body := 0, 0     // Rows of the headings, and of the values below them. The next row has headings if body is 0.
+	before, pages := w.continued(t)
+	if before != "" {
+		headings, part, body = before, w.paragraphStart(), -1
+		w.newLine()
+		w.out.WriteString(headings)
+	}
 	for row := range t.rows {
 		if c := t.single(row); c != nil {
 			if !seen[c] {
@@ -408,7 +428,7 @@ func (w *writer) table(t *table) {
 		cells := t.row(row)
 		divides := row > body && headings != "" &&
 			utf8.RuneCountInString(w.out.String()[part:])+textLength(cells, seen) > tableText
-		if divides && t.likeRows(first, body, row) {
+		if divides && body > 0 && t.likeRows(first, body, row) {
 			divides, headings = false, ""
 		}
 		switch {
@@ -434,6 +454,42 @@ func (w *writer) table(t *table) {
 		}
 	}
 	w.ended = true
+	w.tables++
+	if before == "" && body > 0 && t.likeRows(first, body, t.rows) {
+		headings = ""
+	}
+	w.lastTable = tableEnd{headings: headings, xs: t.xs, columns: t.columns, pages: pages, offset: w.out.Len()}
+}
+
+// tableEnd is the table at the end of a page, which may continue on the next page.
+type tableEnd struct {
+	headings string // As written above each part, "" for none.
+	xs       []float64
+	columns  int
+	pages    int // Number of pages since the one with the headings.
+	offset   int // End of its text.
+}
+
+const (
+	maxContinued = 100 // Pages on which the headings of a table are repeated.
+	maxMargin    = 60  // Characters of a running title or a page number between the parts of a table.
+)
+
+// continued returns the headings of the previous page's table, and the number of pages since that one, if t continues
+// it: t is the first table of its page, has the same columns, and its first row has values instead of headings.
+func (w *writer) continued(t *table) (headings string, pages int) {
+	if w.tables > 0 || utf8.RuneCountInString(w.out.String()) > maxMargin || t.single(0) != nil ||
+		!t.likeRows(0, 1, t.rows) {
+		return "", 0
+	}
+	last := w.before()
+	same := last.columns == t.columns && slices.EqualFunc(last.xs, t.xs, func(a, b float64) bool {
+		return math.Abs(a-last.xs[0]-(b-t.xs[0])) < ruleSlack
+	})
+	if !same || last.pages >= maxContinued {
+		return "", 0
+	}
+	return last.headings, last.pages + 1
 }
 
 // paragraphStart returns the offset of the paragraph that is being written, or that of the end of a long one.

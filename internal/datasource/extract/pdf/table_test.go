@@ -237,6 +237,62 @@ func TestLongTablesRepeatHeadingsOfTwoRows(t *testing.T) {
 	}
 }
 
+// facilityPage draws a part of a table of facilities, with a running title and a page number.
+func facilityPage(number int, rows [][3]string) *pdftest.Page {
+	p := new(pdftest.Page)
+	p.Text(50, 800, 9, "市の施設の利用状況")
+	ys := []float64{760}
+	for i, row := range rows {
+		y := 760 - 20*float64(i)
+		ys = append(ys, y-20)
+		for k, text := range row {
+			p.Text(54+100*float64(k), y-15, 10, text)
+		}
+	}
+	grid(p, []float64{50, 150, 250, 350}, ys)
+	p.Text(290, 30, 9, fmt.Sprint(number))
+	return p
+}
+
+func TestHeadingsOfATableAreRepeatedOnItsNextPages(t *testing.T) {
+	t.Parallel()
+	e := start(t, true)
+	const headings = "| 施設名 | 開館した年 | 利用者数 |\n|---|---|---|\n"
+	pages := []*pdftest.Page{
+		facilityPage(1, [][3]string{{"施設名", "開館した年", "利用者数"}, {"図書館", "1998年", "12,300人"}, {"公民館", "2001年", "4,560人"}}),
+		facilityPage(2, [][3]string{{"体育館", "2010年", "7,890人"}, {"美術館", "2015年", "3,210人"}}),
+		facilityPage(3, [][3]string{{"博物館", "2020年", "5,430人"}, {"資料館", "2022年", "1,110人"}}),
+		facilityPage(4, [][3]string{{"路線名", "開業した年", "乗客数"}, {"東線", "1950年", "9,990人"}, {"西線", "1961年", "8,880人"}}),
+	}
+	file := pdftest.Draw(pages)
+	got, err := read(t, e, file)
+	must.Succeed(t, err)
+	for i, want := range []string{
+		headings + "| 図書館 | 1998年 | 12,300人 |\n| 公民館 |", headings + "| 体育館 | 2010年 | 7,890人 |\n| 美術館 |",
+		headings + "| 博物館 | 2020年 | 5,430人 |\n| 資料館 |", "| 路線名 | 開業した年 | 乗客数 |\n|---|---|---|\n| 東線 |",
+	} {
+		if !strings.Contains(got[i].Text, "市の施設の利用状況\n"+want) {
+			t.Errorf("page %d:\n%s", i+1, got[i].Text)
+		}
+		document, err := e.Open(file)
+		must.Succeed(t, err)
+		alone, err := document.Page(i)
+		must.Succeed(t, err)
+		document.Close()
+		if alone.Text != got[i].Text {
+			t.Errorf("page %d alone:\n%s", i+1, alone.Text)
+		}
+	}
+	wide := facilityPage(2, [][3]string{{"体育館", "2010年", "7,890人"}, {"美術館", "2015年", "3,210人"}})
+	wide.Raw("400 760 m 400 720 l S 350 760 m 400 760 l S 350 720 m 400 720 l S")
+	wide.Text(360, 745, 10, "改修済")
+	got, err = read(t, e, pdftest.Draw([]*pdftest.Page{pages[0], wide}))
+	must.Succeed(t, err)
+	if strings.Contains(got[1].Text, "施設名") {
+		t.Errorf("other columns:\n%s", got[1].Text)
+	}
+}
+
 // tier draws vertical lines from right to left. Most are short, as in lists.
 func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) {
 	for i := range 20 {

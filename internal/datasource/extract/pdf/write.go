@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -17,6 +18,10 @@ type writer struct {
 	offsets []int
 	lines   []textLine
 	ended   bool // A table precedes the next line.
+
+	before    func() tableEnd // Returns the table at the end of the previous page.
+	tables    int             // Number of tables so far.
+	lastTable tableEnd
 
 	main  turn
 	loose rules // Rules that separate text in the main direction.
@@ -32,7 +37,7 @@ type textLine struct {
 	joined bool // It continues the previous line.
 }
 
-func newWriter() *writer { return new(writer) }
+func newWriter(before func() tableEnd) *writer { return &writer{before: before} }
 
 // paragraph describes the lines before a line.
 type paragraph struct {
@@ -263,5 +268,8 @@ func medianSize(line []segment) float64 {
 func (w *writer) page() *Page {
 	p := &Page{Text: w.out.String(), glyphs: w.glyphs, offsets: w.offsets}
 	p.Headings = headings(p.Text, w.lines)
+	if utf8.RuneCountInString(p.Text[w.lastTable.offset:]) <= maxMargin {
+		p.end = w.lastTable
+	}
 	return p
 }

@@ -7,7 +7,8 @@ export const texts = {
   account: '接続するアカウント',
   scopes: '許可すると、このアプリは次のことができます。',
   leadsTo: (host: string) => {
-    if (/^(127\.|\[::1\])/.test(host)) return '許可すると、このコンピューターで動いているアプリに戻ります。'
+    if (/^(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?$/.test(host))
+      return '許可すると、このコンピューターで動いているアプリに戻ります。'
     if (host.endsWith('.chromiumapp.org')) return '許可すると、このブラウザーの拡張機能に戻ります。'
     return `許可すると、${host} に移動します。`
   },

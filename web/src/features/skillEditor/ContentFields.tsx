@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
+import { modelChoiceQuery, modelOf } from '@/entities/model/models'
 import type { SkillContent, SkillDocument } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { withTool } from './chosenTools'
@@ -95,10 +96,13 @@ export function ContentFields({
 /** Tools chooses the tools that answers may call. */
 function Tools({ content, errorOf, onChange }: ContentProps) {
   const error = errorOf('tools')
+  const choice = useQuery(modelChoiceQuery()).data
+  const model = choice && modelOf(choice, content.model)
+  const refused = model?.no_tools === true && content.tools.length > 0
   return (
     <fieldset className={styles.tools} aria-describedby="tools-hint">
       <legend>{words.tools}</legend>
-      <p id="tools-hint">{error ?? words.toolsHint}</p>
+      <p id="tools-hint">{error ?? (refused ? words.toolsRefused(model.name) : words.toolsHint)}</p>
       {tools.map((name) => (
         <label key={name} className={styles.check}>
           <Checkbox

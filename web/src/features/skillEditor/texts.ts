@@ -136,6 +136,7 @@ export const texts = {
       `登録したファイルのうち${formatNumber(count)}件が削除されています。回答には、その内容に基づいていないと表示されます。ファイルを選び直すか、このまま保存してください。`,
     tools: 'ツール',
     toolsHint: '選んだツールは、必要に応じてAIが回答の途中で使います。使った内容は回答に表示されます。',
+    toolsRefused: (model: string) => `モデル「${model}」はツールを使えないため、ツールなしで回答します。`,
     toolNames: {
       search_documents: '文書を検索（添付やスキルのファイル）',
       search_web: 'ウェブを検索（語句を外部に送ります）',

@@ -312,7 +312,8 @@ export interface paths {
         /**
          * OpenID Connect back-channel logout
          * @description Takes a logout token (at most 64 KiB) of the organization's OpenID provider, and ends the sessions that it names,
-         *     with their streams. A token is accepted once.
+         *     with their streams. A token is accepted once. An invalid one is refused with 400 and the error `invalid_request`;
+         *     if the provider's keys cannot be read, the error is `temporarily_unavailable`.
          */
         post: operations["oidcLogout"];
         delete?: never;
@@ -4699,6 +4700,8 @@ export interface components {
             note?: string;
             /** @description It reads pictures. */
             sees: boolean;
+            /** @description It cannot call tools. Skills with tools are answered without them. */
+            no_tools?: boolean;
             thinking: components["schemas"]["ModelThinking"];
         };
         /**
@@ -8542,7 +8545,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            default: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            default: components["responses"]["OAuthError"];
         };
     };
     me: {

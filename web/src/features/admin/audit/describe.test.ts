@@ -40,6 +40,14 @@ describe('an entry of the audit log', () => {
     ])
   })
 
+  it('names the outcome of a call and the decision about it', () => {
+    const details = [
+      { field: 'outcome', after: 'denied' },
+      { field: 'decision', after: 'denied' },
+    ]
+    expect(changesOf(event({ action: 'tool.call', details }))).toEqual(['使用の結果：拒否', '承認：拒否'])
+  })
+
   it('names the skills of an import', () => {
     const details = [
       { field: 'skill_added', after: '訪問の報告' },

@@ -2,6 +2,7 @@ import { CircleAlert } from 'lucide-react'
 import { lazy, Suspense } from 'react'
 import type { AnswerToolCall } from '@/lib/stream'
 import { partialToolInputs, toolInputs } from '@/lib/ui/toolInputs'
+import { visible } from '@/lib/ui/visible'
 import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
@@ -96,9 +97,9 @@ function ToolCall({ call }: { call: AnyCall }) {
       <dl>
         {(call.status === 'writing' ? partialToolInputs : toolInputs)(call.arguments).map(([name, value]) => (
           <div key={name}>
-            <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
+            <dt>{(texts.toolCalls.inputs[name] ?? visible(name)) || texts.toolCalls.input}</dt>
             <dd>
-              <Addresses text={value} />
+              <Addresses text={visible(value)} />
             </dd>
           </div>
         ))}

@@ -90,6 +90,7 @@ describe('a list of people', () => {
       [5, '名前は100文字以内で入力してください。'],
       [6, '名前に使えない文字が含まれています。'],
     ])
+    expect(read(`a@${'long.'.repeat(24)}example`)[0]?.error).toBe('メールアドレスの形式が正しくありません。')
     expect(read('email,role\na@example.com,部長')[0]?.error).toBe('「部長」という役割はありません。')
   })
 

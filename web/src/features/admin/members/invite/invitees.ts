@@ -8,7 +8,7 @@ const { errors } = texts.inviting
 /** The maximum number of people in one list. */
 export const MOST_INVITEES = 1000
 const MOST_NAME = 100
-const MOST_EMAIL = 254
+const MOST_EMAIL = 128
 
 /** One parsed line of a list of people to invite. */
 export interface Invitee {

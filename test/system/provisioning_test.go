@@ -1,0 +1,181 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// scimUser is a user of SCIM in the responses.
+type scimUser struct {
+	ID     string
+	Active bool
+}
+
+// scimList is a list of SCIM.
+type scimList struct {
+	TotalResults int
+	Resources    []scimUser
+}
+
+// leaver is a member with a stream, a live socket and a personal access token, each at another server.
+type leaver struct {
+	*client
+	personal *client
+	thread   string
+	ended    chan time.Time // Receives the times at which the stream and the socket end.
+}
+
+// TestTenThousandUsersAreProvisioned provisions users through three servers. It deactivates 100 of them, who follow an
+// answer, have a live socket and use a personal access token at different servers. All of these end within a second. A
+// reactivated member signs in again, and has the same threads.
+func TestTenThousandUsersAreProvisioned(t *testing.T) {
+	t.Parallel()
+	const users, leavers, workers = 10_000, 100, 8
+	r := newRig(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, r.DSN())
+	must(t, err)
+	defer conn.Close(ctx)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(ctx, sql, args...)
+		must(t, err)
+	}
+	exec(`UPDATE contracts SET seats = $1`, 2*users)
+	admin := signInAs(t, r.URL(), demoAdministrator)
+	var token struct{ Token string }
+	must(t, admin.call(ctx, http.MethodPost, r.URL()+"/v1/scim-config/token", map[string]string{"name": "IdP"}, &token))
+	provider := &client{http: admin.http, token: token.Token}
+
+	began, created, next := time.Now(), make([]scimUser, users), atomic.Int64{}
+	var work sync.WaitGroup
+	for range workers {
+		work.Go(func() {
+			for n := int(next.Add(1)) - 1; n < users && !t.Failed(); n = int(next.Add(1)) - 1 {
+				if err := provider.call(ctx, http.MethodPost, r.at(n%3)()+"/scim/v2/Users", map[string]any{
+					"schemas":  []string{"urn:ietf:params:scim:schemas:core:2.0:User"},
+					"userName": provisioned(n), "externalId": fmt.Sprint(n), "displayName": fmt.Sprintf("社員 %d", n),
+					"active": true, "emails": []any{map[string]any{"type": "work", "value": provisioned(n), "primary": true}},
+				}, &created[n]); err != nil {
+					t.Errorf("user %d: %v", n, err)
+				}
+				if n == users/20 { // As autovacuum does, which is off. Plans for small tables are slow for large ones.
+					_, err := conn.Exec(ctx, `ANALYZE`)
+					must(t, err)
+				}
+			}
+		})
+	}
+	join(ctx, t, &work)
+	t.Logf("provisioned in %v", time.Since(began).Round(time.Second))
+	var all, one scimList
+	must(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?count=0", nil, &all))
+	must(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?filter="+
+		url.QueryEscape(fmt.Sprintf("userName eq %q", provisioned(users-1))), nil, &one))
+	if all.TotalResults != users+2 || one.TotalResults != 1 || one.Resources[0].ID != created[users-1].ID {
+		t.Fatalf("listed %+v and %+v", all, one)
+	}
+
+	exec(`UPDATE users SET auth_type = 'cognito' WHERE email LIKE 'member%'`)
+	exec(`UPDATE pool_users p SET status = 'CONFIRMED', email_verified = true, password_hash = d.password_hash
+		FROM pool_users d WHERE d.email = $1 AND p.email LIKE 'member%'`, demoUser)
+	people := make([]*leaver, leavers)
+	for n := range people {
+		people[n] = r.join(ctx, t, n)
+	}
+	set := func(n int, active bool) {
+		t.Helper()
+		var changed scimUser
+		must(t, provider.call(ctx, http.MethodPatch, r.at((n+2)%3)()+"/scim/v2/Users/"+created[n].ID, map[string]any{
+			"schemas":    []string{"urn:ietf:params:scim:api:messages:2.0:PatchOp"},
+			"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}},
+		}, &changed))
+		if changed.Active != active {
+			t.Errorf("changed to %+v", changed)
+		}
+	}
+	var took []time.Duration
+	for n, who := range people {
+		sent := time.Now()
+		set(n, false)
+		for range r.Len() {
+			for _, c := range []*client{who.client, who.personal} {
+				if err := c.call(ctx, http.MethodGet, r.URL()+"/v1/me", nil, nil); !isProblem(err, http.StatusUnauthorized) {
+					t.Errorf("a call of member %d: %v", n, err)
+				}
+			}
+		}
+		for range cap(who.ended) {
+			select {
+			case at := <-who.ended:
+				took = append(took, at.Sub(sent))
+			case <-ctx.Done():
+				t.Fatal("a stream or a socket has not ended")
+			}
+		}
+	}
+	slices.Sort(took)
+	p99 := took[len(took)*99/100]
+	t.Logf("streams and sockets ended after %v (median) and %v (p99)", took[len(took)/2], p99)
+	if p99 > time.Second {
+		t.Errorf("streams and sockets ended after %v (p99)", p99)
+	}
+
+	set(0, true)
+	back := signInAs(t, r.URL(), provisioned(0))
+	must(t, back.call(ctx, http.MethodGet, r.URL()+"/v1/thread/"+people[0].thread, nil, nil))
+	if err := people[0].call(ctx, http.MethodGet, r.URL()+"/v1/me", nil, nil); !isProblem(err, http.StatusUnauthorized) {
+		t.Errorf("a call of the earlier session: %v", err)
+	}
+}
+
+// provisioned returns the address of a user.
+func provisioned(n int) string { return fmt.Sprintf("member%d@demo.example", n) }
+
+// join signs a member in and opens a stream and a live socket.
+func (r *rig) join(ctx context.Context, t *testing.T, n int) *leaver {
+	t.Helper()
+	l := &leaver{client: signInAs(t, r.at(n%3)(), provisioned(n)), ended: make(chan time.Time, 2)}
+	var token struct{ Token string }
+	must(t, l.call(ctx, http.MethodPost, r.URL()+"/v1/connection/token", map[string]any{
+		"name": "export", "scopes": []string{"chat"}, "request_id": newID(),
+		"expires_on": time.Now().AddDate(0, 1, 0).Format(time.DateOnly),
+	}, &token))
+	l.personal = &client{http: l.http, token: token.Token}
+	a := l.askMany(t, r.at(n%3)(), 1, answer{chars: 8000, rate: 2, seed: uint64(n)})[0] //nolint:gosec // Small.
+	l.thread = a.ThreadID
+	req, err := l.newRequest(ctx, http.MethodGet, r.at((n+1)%3)()+"/v1/message/"+a.Answer.ID+"/stream", nil)
+	must(t, err)
+	resp, err := l.http.Do(req) //nolint:bodyclose // Closed by the goroutine below.
+	must(t, err)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal("the stream of a member: ", readProblem(resp))
+	}
+	go func() {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body) // It is cut.
+		if strings.Contains(string(text), "[DONE]") {
+			t.Errorf("the answer of member %d is complete", n)
+		}
+		l.ended <- time.Now()
+	}()
+	socket := l.listen(ctx, t, r.at((n+2)%3)())
+	go func() {
+		for range socket.frames { //nolint:revive // Until it ends.
+		}
+		l.ended <- time.Now()
+	}()
+	return l
+}
