@@ -71,7 +71,7 @@ export default defineConfig({
             {
               name: 'app',
               test: new RegExp(
-                `/src/(app/main|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/dist/esm/(?!lucide-react|icons/index|icons/(${chatIcons})\\.)`,
+                `/src/(app/main|lib/markdown/(code|diagram|tools)\\.module|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/dist/esm/(?!lucide-react|icons/index|icons/(${chatIcons})\\.)`,
               ),
             },
             { name: 'layout', test: /\/src\/app\/HomeRoute/ },

@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test'
-import { breaches, colorRules, inspect, overflow, type Place } from './support/inspect'
+import { breaches, colorRules, inspect, overflow, type Place, ragged } from './support/inspect'
+import { pages, visit } from './support/pages'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -12,29 +13,6 @@ const wide = [
   `https://example.com/${'segment'.repeat(30)}`,
   '> 引用です。\n\n1. 一つ目\n2. 二つ目\n   - 入れ子\n\n- [x] 済んだ作業\n- [ ] 残りの作業',
 ].join('\n\n')
-
-/** Every page of the app for signed-in users, except those of one skill, thread or shared answer. */
-const pages = [
-  ...['/home/skill', '/home/skill/library', '/home/skill/leaving', '/home/skill/new', '/home/data-source'],
-  ...['/home/project', '/home/nonsense', '/oauth/device', '/forbidden'],
-  ...['change-password', 'about', 'session', 'share', 'connections', 'slack'].map(
-    (name) => `/setting/${name}`,
-  ),
-  ...['contract', 'organization/member', 'slack', 'saml', 'saml/edit', 'instructions', 'model', 'notice'],
-  ...['notice/new', 'project', 'retention', 'share', 'connection', 'extension', 'feedback', 'audit'],
-].map((path) => (path.startsWith('/') ? path : `/admin/${path}`))
-
-/** Opens another page of the app as a link does, which takes less of the processor than loading the app again. */
-async function visit(page: Page, path: string): Promise<void> {
-  const heading = page.getByRole('heading', { level: 1 }).first()
-  await heading.evaluate((element) => element.setAttribute('data-left', ''))
-  await page.evaluate((to) => {
-    history.pushState(null, '', to)
-    dispatchEvent(new PopStateEvent('popstate'))
-  }, path)
-  await expect(page.locator('[data-left]'), path).toHaveCount(0)
-  await expect(heading, path).toBeVisible()
-}
 
 const title = (name: string | RegExp) => (page: Page) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
@@ -147,7 +125,7 @@ test.describe('accessibility', () => {
   test.describe('as an administrator', () => {
     test.use({ who: 'admin' })
 
-    test('every page', async ({ page }) => {
+    test('every page, and none makes a request that is refused', async ({ page }) => {
       test.setTimeout(900_000) // Dozens of pages.
       const phone = { width: 390, height: 800 }
       const enlarged = { width: 720, height: 450 } // 1440 px wide, enlarged to 200 %.
@@ -158,11 +136,15 @@ test.describe('accessibility', () => {
       const checks = [
         { name: 'light', colorScheme: 'light', size: phone, find: () => breaches(page) },
         { name: 'dark', colorScheme: 'dark', size: phone, find: () => breaches(page, colorRules) },
+        { name: 'lines', colorScheme: 'light', size: phone, find: () => ragged(page) },
         { name: '200 %', colorScheme: 'dark', size: enlarged, find: outside },
       ] as const
       const found: string[] = []
+      page.on('response', (response) => {
+        if (!response.ok()) found.push(`${page.url()}: ${response.status()} of ${response.url()}`)
+      })
       await page.goto('/setting/about')
-      for (const [index, path] of pages.entries()) {
+      for (const [index, path] of [...pages, '/oauth/device', '/forbidden'].entries()) {
         await visit(page, path)
         await expect(page.getByText('読み込み中...'), path).toHaveCount(0)
         // Every other page in the reverse order, because the browser draws a page again after each change.

@@ -111,6 +111,9 @@ test.describe('the first load', () => {
       const { id } = await account.skill('汎用チャット')
       const signedOut = await contexts.open(server.url, {})
       const user = ['/v1/me', '/assets/layout.js']
+      const draft = { request_id: crypto.randomUUID(), name: '新製品の準備' }
+      const created = await account.call('POST', '/v1/project', draft)
+      const project = `/home/project/${((await created.json()) as { id: string }).id}`
 
       for (const { path, needs, from = page } of [
         { path: '/login', needs: ['/config.json'], from: signedOut },
@@ -123,7 +126,11 @@ test.describe('the first load', () => {
           path: `/home/skill/${id}/chat/${thread}`,
           needs: [...user, `/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
         },
+        { path: `/chat/${thread}`, needs: [...user, `/v1/thread/${thread}`] },
         { path: '/home/skill/library', needs: user },
+        { path: '/home/skill/new', needs: user },
+        { path: `${project}/chat`, needs: user },
+        { path: `${project}/setting`, needs: user },
         { path: '/home/data-source', needs: user },
         { path: '/setting/change-password', needs: user },
         { path: '/admin/organization/member', needs: [...user, '/v1/user?offset=0&limit=20'] },
@@ -132,7 +139,9 @@ test.describe('the first load', () => {
         const tab = await from.context().newPage()
         const asked = watchRequests(tab)
         const scripts = watchScripts(tab)
-        const rendering = path.startsWith('/home/') ? tab.waitForRequest(renderer) : undefined
+        const rendering = /^\/(chat|home)\/(?!project|.*new$)/.test(path)
+          ? tab.waitForRequest(renderer)
+          : undefined
         await tab.goto(path)
         await expect(tab.getByRole('heading', { level: 1 })).toBeVisible()
         await rendering // The last script. It is loaded when the browser is idle.

@@ -30,12 +30,13 @@ test.describe('a selected passage of an answer', () => {
   test.beforeEach(async ({ chat, model, question }) => {
     model.script(question, { text: '最初の段落です。\n\n次の段落です。', tokens_per_second: -1 })
     model.script('次の部分を訳してください', { text: 'The next paragraph.', tokens_per_second: -1 })
+    model.script('別の言い方にしてください', { text: '続きの段落です。', tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)
     await chat.finished()
   })
 
-  test('is quoted in the composer, translated, and copied', async ({ page, chat, question }) => {
+  test('is quoted in the composer, translated, rephrased, and copied', async ({ page, chat, question }) => {
     const toolbar = page.getByRole('toolbar', { name: '選択した部分の操作' })
     await expect(toolbar).toHaveCount(0)
     await select(page, '最初の段落です。')
@@ -72,6 +73,13 @@ test.describe('a selected passage of an answer', () => {
     await expect(chat.questions.last()).toContainText('> 次の段落です。')
     await chat.finished()
     await expect(chat.answer).toContainText('The next paragraph.')
+    await expect(chat.composer).toHaveValue('> 最初の段落です。\n\n理由は？')
+
+    await select(page, '最初の段落です。')
+    await toolbar.getByRole('button', { name: '言い換える' }).click()
+    await expect(chat.questions.last()).toContainText('> 最初の段落です。')
+    await chat.finished()
+    await expect(chat.answer).toContainText('続きの段落です。')
     await expect(chat.composer).toHaveValue('> 最初の段落です。\n\n理由は？')
 
     // A question is not an answer.

@@ -36,6 +36,12 @@ test.describe('a shared thread', () => {
       '共有を終了',
       '閉じる',
     ])
+    // On a phone, the address of the server is visible.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const narrow = await dialog.getByRole('textbox', { name: '共有リンク' }).boundingBox()
+    expect(narrow?.width).toBeGreaterThan(240)
+    expect((await copyLink.boundingBox())?.y).toBe(narrow?.y)
+    await page.setViewportSize({ width: 1280, height: 800 })
     const link = await page.evaluate(() => navigator.clipboard.readText())
     expect(link).toMatch(/\/share\/[0-9a-f-]{36}$/)
     await page.keyboard.press('Escape')

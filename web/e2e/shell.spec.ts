@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test'
 import { plainSkill } from './support/chat'
+import { pages, visit } from './support/pages'
 import { cards, openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -66,36 +67,38 @@ test.describe('the shell', () => {
     const { id: shareId } = (await share.json()) as { id: string }
 
     const chatPath = `/home/skill/${thread.skill.id}/chat/${thread.id}`
-    const paths = [
+    const body = { request_id: crypto.randomUUID(), name: '新製品の準備' }
+    const project = await account.call('POST', '/v1/project', body)
+    const { id: projectId } = (await project.json()) as { id: string }
+    // The other pages are opened by links.
+    const loaded = [
       '/home/skill',
       `/home/skill/${thread.skill.id}`,
       `/home/skill/${other.skill.id}/chat/${other.id}`,
       chatPath,
-      '/home/skill/library',
-      '/home/skill/new',
-      '/home/data-source',
-      '/home/nonsense',
       `/share/${shareId}`,
-      ...['change-password', 'about', 'session', 'share', 'connections', 'slack'].map(
-        (at) => `/setting/${at}`,
-      ),
-      ...['contract', 'organization/member', 'saml', 'model', 'notice/new', 'audit'].map(
-        (at) => `/admin/${at}`,
+      '/home/data-source',
+      '/setting/about',
+      '/admin/contract',
+      ...['chat', 'file', 'member', 'instructions', 'setting'].map(
+        (tab) => `/home/project/${projectId}/${tab}`,
       ),
     ]
-    const seen: Record<string, unknown>[] = []
-    for (const path of paths) {
+    let first: Record<'wide' | 'narrow', unknown> | undefined
+    for (const path of new Set([...loaded, ...pages])) {
       await page.setViewportSize(wide)
-      await page.goto(path)
-      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+      if (loaded.includes(path)) await page.goto(path)
+      else await visit(page, path)
+      await expect(page.getByRole('heading', { level: 1 }).first()).toBeVisible()
       const list = page.getByRole('navigation', { name: 'チャット' })
       await expect(list.getByRole('link', { name: '社内研修の案' })).toBeVisible()
-      await expect(page.getByRole('link', { name: 'ファイル', exact: true })).toHaveCount(1)
+      await expect(page.locator('a[href="/home/data-source"]')).toHaveText(['ファイル'])
       const inWide = await parts(page)
       await page.setViewportSize(narrow)
       await expect(page.getByRole('button', { name: 'チャット一覧を開く' })).toBeVisible()
-      seen.push({ wide: inWide, narrow: await parts(page) })
-      expect({ path, ...seen.at(-1) }).toEqual({ path, ...seen[0] })
+      const seen = { wide: inWide, narrow: await parts(page) }
+      first ??= seen
+      expect({ path, ...seen }).toEqual({ path, ...first })
     }
 
     await page.setViewportSize(wide)
@@ -105,10 +108,13 @@ test.describe('the shell', () => {
     await chat.ask(question)
     await middle.reached
     await expect(page.getByText('回答を作成しています').first()).toBeAttached()
-    expect(await parts(page)).toEqual(seen[0]?.['wide'])
+    expect(await parts(page)).toEqual(first?.wide)
     middle.release()
     await chat.finished()
-    expect(await parts(page)).toEqual(seen[0]?.['wide'])
+    expect(await parts(page)).toEqual(first?.wide)
+
+    await page.getByRole('button', { name: '最近のプロジェクト' }).click()
+    await expect(page.getByRole('link', { name: '新製品の準備' })).toBeVisible()
 
     // A new chat has the skill of the page, and from a page without a skill begins at home.
     const menu = page.getByRole('navigation', { name: 'メニュー', exact: true })

@@ -101,6 +101,21 @@ test.describe('the skills', () => {
     await expect(page).toHaveURL(/\/home\/skill\/[0-9a-f-]+$/)
   })
 
+  test('that cannot be loaded leave no gap, and are loaded again', async ({ page }) => {
+    await page.route(/\/v1\/skill\?/, (route) => route.fulfill({ status: 400, json: {} }))
+    await page.goto('/home/skill')
+    const again = page.getByRole('main').getByRole('button', { name: 'やり直す' })
+    await expect(again).toBeVisible()
+    const greeting = await page.getByRole('heading', { level: 1 }).boundingBox()
+    const search = await page.getByRole('textbox', { name: 'スキルを検索' }).boundingBox()
+    if (!greeting || !search) throw new Error('not shown')
+    expect(search.y - greeting.y - greeting.height).toBeLessThan(60)
+    await page.unroute(/\/v1\/skill\?/)
+    await again.click()
+    await expect(cards(page).first()).toBeVisible()
+    await expect(page.getByRole('textbox', { name: '質問' })).toBeVisible()
+  })
+
   test('keep their position for a user who returns from one', async ({ page }) => {
     await openSkills(page)
     const main = page.getByRole('main')
@@ -213,8 +228,12 @@ test.describe('an administrator', () => {
   test('is led to a first cited answer by steps that go away when they are done', async ({
     page,
     account,
+    chat,
+    model,
+    question,
   }) => {
     await account.reset()
+    model.script(question, { text: '日当は2,500円です[1]。', tokens_per_second: -1 })
     await openSkills(page)
     const steps = page.getByRole('region', { name: 'はじめに' })
     await expect(steps).toContainText('3件中2件が完了')
@@ -224,7 +243,15 @@ test.describe('an administrator', () => {
     ])
     await steps.getByRole('link', { name: 'スキルを選ぶ' }).click()
     await expect(page.getByRole('heading', { level: 1, name: '文書に質問' })).toBeVisible()
-    const { id } = await account.newThread('文書に質問')
+    await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
+    const chooser = page.waitForEvent('filechooser')
+    await page.getByRole('button', { name: 'ファイルをアップロード' }).click()
+    const buffer = Buffer.from('国内の出張の日当は、1日につき2,500円とする。')
+    await (await chooser).setFiles({ name: '旅費規程.txt', mimeType: 'text/plain', buffer })
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer.getByRole('button', { name: /^出典1、旅費規程\.txt/ }).first()).toBeVisible()
+    const id = await chat.threadId()
     await openSkills(page)
     await expect(steps).toHaveCount(0)
     // They do not come back with the next empty list.

@@ -52,7 +52,7 @@ test('a shared chat of a project, with a question that waits', async ({
       { subject: { kind: 'user', id: colleague }, role: 'editor' },
     ],
   })
-  model.script(sample.question, { text: sample.answer })
+  model.script(sample.question, { text: sample.answer, title: '研修費の部署別の負担' })
   model.script(sample.follow, { chars: 3000, seed: 3, tokens_per_second: 4 })
   await at(`/home/project/${id}`, draft.name)(page)
   await page.getByRole('main').getByRole('button', { name: '共有チャットを始める' }).click()

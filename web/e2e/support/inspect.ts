@@ -112,6 +112,25 @@ function crowded(page: Page): Promise<string[]> {
   })
 }
 
+/** Texts that are broken between phrases, which leaves a hole at the end of a line. */
+export function ragged(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = []
+    for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+      const text = element.textContent
+      if (element.children.length > 0 || text.trim() === '' || !element.checkVisibility()) continue
+      const { wordBreak, whiteSpace } = getComputedStyle(element)
+      if (wordBreak !== 'auto-phrase' || (whiteSpace !== 'normal' && text.includes('\n'))) continue
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      const widths = [...range.getClientRects()].map(({ width }) => width)
+      if (Math.min(...widths.slice(0, -1)) < 0.75 * Math.max(...widths))
+        found.push(`${element.outerHTML.slice(0, 120)}: lines of ${widths.map(Math.round)} px`)
+    }
+    return found
+  })
+}
+
 /** Inspects a page in light and dark, at desktop and phone width. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })

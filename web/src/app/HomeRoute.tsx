@@ -20,7 +20,8 @@ export { threadsLoader } from '@/features/threads/loader'
 /** HomeRoute is the layout of all pages for signed-in users, with the keyboard shortcuts. */
 export function HomeRoute() {
   useEffect(followLive, [])
-  const nearChat = useLocation().pathname.startsWith('/home/')
+  // Pages with much code of their own do not load it, so that their first load stays small.
+  const nearChat = /^\/home\/(?!project|skill\/new)/.test(useLocation().pathname)
   useEffect(() => (nearChat ? loadChat() : undefined), [nearChat])
   return (
     <>

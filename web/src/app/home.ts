@@ -1,4 +1,4 @@
 /** The pages under /home/skill. They are one chunk, because users often open several of them. */
-export { ConversationPage, skillLoader } from '@/features/chat/routes'
+export { ConversationPage, linkLoader, skillLoader } from '@/features/chat/routes'
 export { skillsLoader } from '@/features/skills/loader'
 export { SkillsRoute } from './SkillsRoute'

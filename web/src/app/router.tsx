@@ -11,7 +11,6 @@ import { adminOnly, signedIn, signingIn } from '@/entities/session/guard'
 import { hideQuery } from '@/entities/session/place'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
-import { call } from '@/lib/api'
 import { Booting, Root } from './Root'
 
 const never: ShouldRevalidateFunction = () => false
@@ -265,11 +264,7 @@ const routes: RouteObject[] = [
           ...homeRoutes,
           caught({
             path: '/chat/:threadId',
-            loader: signedIn(async ({ params, request }) => {
-              const thread_id = params.threadId as string
-              const thread = await call('getThread', { thread_id, signal: request.signal })
-              return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-            }),
+            lazy: { loader: async () => signedIn((await import('./home')).linkLoader) },
             element: null,
           }),
           caught({

@@ -1,4 +1,4 @@
-import { type AuthAnswer, call, endpointOf, IdentityError, type Provider } from './identity'
+import { type AuthAnswer, call, endpointOf, type Provider } from './identity'
 import { type Challenge, conclude, type FactorHolder, respond, type SignIn } from './identityAccount'
 import type { TokenRecord } from './token'
 
@@ -47,24 +47,19 @@ export async function answerPasskey(
   return respond(provider, 'WEB_AUTHN', challenge, { CREDENTIAL: JSON.stringify(credential) })
 }
 
-/** Lists the passkeys. Null if the server does not support them. */
-export async function listPasskeys(record: TokenRecord): Promise<Passkey[] | null> {
-  try {
-    const { Credentials } = await call<{ Credentials: Description[] }>(
-      await endpointOf(record),
-      'ListWebAuthnCredentials',
-      { AccessToken: record.accessToken },
-    )
-    return Credentials.map((one) => ({
-      id: one.CredentialId,
-      name: one.FriendlyCredentialName,
-      createdAt: timeOf(one.CreatedAt),
-      ...(one.TsumugiLastUsedAt && { lastUsedAt: timeOf(one.TsumugiLastUsedAt) }),
-    }))
-  } catch (cause) {
-    if (cause instanceof IdentityError && cause.name === 'WebAuthnConfigurationMissingException') return null
-    throw cause
-  }
+/** Lists the passkeys. */
+export async function listPasskeys(record: TokenRecord): Promise<Passkey[]> {
+  const { Credentials } = await call<{ Credentials: Description[] }>(
+    await endpointOf(record),
+    'ListWebAuthnCredentials',
+    { AccessToken: record.accessToken },
+  )
+  return Credentials.map((one) => ({
+    id: one.CredentialId,
+    name: one.FriendlyCredentialName,
+    createdAt: timeOf(one.CreatedAt),
+    ...(one.TsumugiLastUsedAt && { lastUsedAt: timeOf(one.TsumugiLastUsedAt) }),
+  }))
 }
 
 interface Description {

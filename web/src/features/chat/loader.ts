@@ -1,5 +1,5 @@
-import type { LoaderFunctionArgs } from 'react-router'
-import { ApiError, call, type Skill } from '@/lib/api'
+import { type LoaderFunctionArgs, redirect } from 'react-router'
+import { ApiError, call, type Skill, type Thread } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
 import type { Conversation } from './conversation/conversation'
@@ -14,6 +14,16 @@ export interface SkillData {
   readonly skill: Skill
   /** The conversation of the thread in the URL; null on the skill's own page. */
   readonly conversation: Conversation | null
+}
+
+/** The thread that a link has loaded for the page that it redirects to. */
+let linked: Thread | undefined
+
+/** linkLoader redirects a link to a thread to its page. */
+export async function linkLoader({ params, request }: LoaderFunctionArgs): Promise<Response> {
+  const thread_id = params.threadId as string
+  linked = await call('getThread', { thread_id, signal: request.signal })
+  return redirect(`/home/skill/${linked.skill.id}/chat/${linked.id}`)
 }
 
 /**
@@ -39,6 +49,8 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     return { skill: await skill, conversation: null }
   }
 
+  const loaded = linked?.id === threadId ? linked : undefined
+  linked = undefined
   expectThread(threadId)
   const known = findConversation(threadId)
   if (known?.shown) {
@@ -46,7 +58,7 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     return { skill: await skill, conversation: known }
   }
   const [thread, { items: page, queue }] = await Promise.all([
-    call('getThread', { thread_id: threadId }),
+    loaded ?? call('getThread', { thread_id: threadId }),
     call('listMessages', { thread_id: threadId, offset: 0, limit: MESSAGE_PAGE }),
     // Without the renderer, messages are plain text at first. Wait for it, but do not fail.
     preloadMarkdown().catch(() => {}),

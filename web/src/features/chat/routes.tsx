@@ -16,7 +16,7 @@ import { Chat } from './screen/Chat'
 import { texts } from './texts'
 
 export { preloadMarkdown } from '@/lib/markdown'
-export { skillLoader } from './loader'
+export { linkLoader, skillLoader } from './loader'
 
 function useSkillData(): SkillData {
   const data = useRouteLoaderData<SkillData>('skill')

@@ -16,6 +16,7 @@ import {
 } from '@/entities/identity/passkey'
 import { passkeysSupported } from '@/entities/identity/passkeySupport'
 import { freshToken } from '@/entities/session/session'
+import { configQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
@@ -27,12 +28,14 @@ import { texts } from './texts'
 
 const words = texts.passkeys
 
-/** PasskeySection lists the user's passkeys, with buttons to add, rename and delete them. */
+/** PasskeySection lists the user's passkeys, with buttons to add, rename and delete them, if the server supports them. */
 export function PasskeySection({ email, onChange }: { email: string; onChange: () => void }) {
+  const supported = useQuery(configQuery).data?.passkeys !== undefined
   const query = useQuery({
     queryKey: ['passkeys'],
     queryFn: async () => listPasskeys(await freshToken()),
     staleTime: 0,
+    enabled: supported,
   })
   const [adding, setAdding] = useState(false)
   const [renaming, setRenaming] = useState<Passkey>()
@@ -70,45 +73,43 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
     toast(words.deleted, { tone: 'success' })
     reload()
   }
-  if (query.data === null) return null // The server does not support passkeys.
+  if (!supported) return null
   return (
     <section className={styles.section} aria-label={words.title}>
       <h2>{words.title}</h2>
       <p className={styles.lead}>{words.lead}</p>
       <Loaded query={query} loading={<p role="status">{texts.factor.loading}</p>}>
-        {(passkeys) =>
-          passkeys && (
-            <>
-              {passkeys.length === 0 && <p>{words.empty}</p>}
-              {passkeys.length > 0 && (
-                <ul className={lines.list} aria-label={words.title}>
-                  {passkeys.map((passkey) => (
-                    <Line
-                      key={passkey.id}
-                      passkey={passkey}
-                      onRename={() => setRenaming(passkey)}
-                      onDelete={() => setDeleting(passkey)}
-                    />
-                  ))}
-                </ul>
-              )}
-              {passkeysSupported() ? (
-                <div className={styles.actions}>
-                  <Button
-                    loading={busy}
-                    disabled={passkeys.length >= MAX_PASSKEYS}
-                    onClick={() => setAdding(true)}
-                  >
-                    {words.add}
-                  </Button>
-                  {passkeys.length >= MAX_PASSKEYS && <p>{words.full}</p>}
-                </div>
-              ) : (
-                <p>{words.unsupported}</p>
-              )}
-            </>
-          )
-        }
+        {(passkeys) => (
+          <>
+            {passkeys.length === 0 && <p>{words.empty}</p>}
+            {passkeys.length > 0 && (
+              <ul className={lines.list} aria-label={words.title}>
+                {passkeys.map((passkey) => (
+                  <Line
+                    key={passkey.id}
+                    passkey={passkey}
+                    onRename={() => setRenaming(passkey)}
+                    onDelete={() => setDeleting(passkey)}
+                  />
+                ))}
+              </ul>
+            )}
+            {passkeysSupported() ? (
+              <div className={styles.actions}>
+                <Button
+                  loading={busy}
+                  disabled={passkeys.length >= MAX_PASSKEYS}
+                  onClick={() => setAdding(true)}
+                >
+                  {words.add}
+                </Button>
+                {passkeys.length >= MAX_PASSKEYS && <p>{words.full}</p>}
+              </div>
+            ) : (
+              <p>{words.unsupported}</p>
+            )}
+          </>
+        )}
       </Loaded>
       {adding && (
         <PasswordDialog

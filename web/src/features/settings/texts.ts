@@ -98,13 +98,13 @@ export const texts = {
     title: '回答のカスタマイズ',
     lead: 'ここに書いたことは、質問のたびにモデルへ送られ、すべてのスキルの回答に使われます。ほかのメンバーには表示されません。',
     fields: {
-      name: { label: '呼び名', hint: '回答の中での呼びかけに使います。', example: '例: 田中さん' },
-      department: { label: '部署・役割', hint: '', example: '例: 営業部で法人のお客様を担当' },
-      tone: { label: '回答の文体', hint: '', example: '例: 結論から、箇条書きを多めに' },
+      name: { label: '呼び名', hint: '回答の中での呼びかけに使います。', example: '例）田中さん' },
+      department: { label: '部署・役割', hint: '', example: '例）営業部で法人のお客様を担当' },
+      tone: { label: '回答の文体', hint: '', example: '例）結論から、箇条書きを多めに' },
       signature: {
         label: '署名',
         hint: 'メールなど、署名のいる文書の最後に使います。',
-        example: '例: 株式会社○○ 営業部\n田中 太郎',
+        example: '例）株式会社○○ 営業部\n田中 太郎',
       },
     },
     tooLong: (limit: number) => `${formatNumber(limit)}文字以内で入力してください。`,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useLayoutEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
@@ -13,13 +13,11 @@ import styles from './Editor.module.css'
 import { Examples } from './Examples'
 import { FormFields } from './FormFields'
 import { ModelField } from './ModelField'
+import { OrganizationTools } from './OrganizationTools'
 import { allCategoriesQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.editor
-const OrganizationTools = lazy(async () => ({
-  default: (await import('./OrganizationTools')).OrganizationTools,
-}))
 
 /** ContentFields edits the content of a skill. */
 export function ContentFields({
@@ -119,12 +117,7 @@ function Tools({ content, errorOf, onChange }: ContentProps) {
           {words.toolNames[name]}
         </label>
       ))}
-      <Suspense>
-        <OrganizationTools
-          chosen={content.tools}
-          onChange={(next) => onChange({ ...content, tools: next })}
-        />
-      </Suspense>
+      <OrganizationTools chosen={content.tools} onChange={(next) => onChange({ ...content, tools: next })} />
     </fieldset>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChevronRight, Folder } from 'lucide-react'
-import { useEffect, useId } from 'react'
-import { NavLink, useLocation } from 'react-router'
+import { useId } from 'react'
+import { NavLink } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { recentProjectsQuery } from '@/entities/project/projects'
 import { storedChoice } from '@/lib/ui/storedChoice'
@@ -10,17 +10,13 @@ import { texts } from './texts'
 
 const words = texts.projects
 
-/** Whether the section is open. A user who has never opened a project loads no projects with every page. */
+/** Whether the section is open. It opens only by its button, because the rows below it must not move with the page. */
 const choice = storedChoice('tsumugiProjects', ['open', 'closed'])
 
 /** ProjectLinks links to the list of projects. Its section shows the last changed projects. */
 export function ProjectLinks() {
   const open = choice.use() === 'open'
   const id = useId()
-  const visits = useLocation().pathname.startsWith('/home/project')
-  useEffect(() => {
-    if (visits && choice.get() === null) choice.set('open')
-  }, [visits])
   return (
     <>
       <div className={styles.row}>

@@ -16,10 +16,10 @@ import { DropTarget } from './DropTarget'
 
 /** HomeComposer asks the general chat from the home page. Sending the question opens the chat. */
 export function HomeComposer() {
-  const skills = useQuery(skillsQuery).data
+  const { data: skills, isPending } = useQuery(skillsQuery)
   const skill = findGeneralChat(skills)
   if (skill !== undefined) return <Asking skill={skill} />
-  return skills === undefined && <div className={styles.place} aria-hidden />
+  return isPending && <div className={styles.place} aria-hidden />
 }
 
 function Asking({ skill }: { skill: Skill }) {

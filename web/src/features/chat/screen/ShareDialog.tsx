@@ -91,8 +91,8 @@ function Shared({ share, children }: { share: Share; children: ReactNode }) {
           value={url}
           onFocus={(event) => event.currentTarget.select()}
         />
-        <CopyButton variant="primary" size="lg" copy={() => copyText(url)}>
-          {words.copy}
+        <CopyButton variant="primary" size="lg" className={styles.copy} copy={() => copyText(url)}>
+          <span>{words.copy}</span>
         </CopyButton>
       </div>
       <div className={styles.shared}>
