@@ -52,17 +52,6 @@ func TestListOfProjectsCountsOnlyThePage(t *testing.T) {
 	f.projects(t)
 	list, total, err := f.ListProjects(t.Context(), f.ann, "", project.Active, project.ByName, 100, 50)
 	must.Succeed(t, err)
-	fastest := time.Hour
-	for range 10 {
-		began := time.Now()
-		_, _, err := f.ListProjects(t.Context(), f.ann, "", project.Active, project.ByName, 100, 50)
-		must.Succeed(t, err)
-		fastest = min(fastest, time.Since(began))
-	}
-	t.Logf("a page of 2,000 projects takes %v", fastest)
-	if fastest > time.Second { // 50 ms on an idle machine.
-		t.Errorf("a page of 2,000 projects takes %v", fastest)
-	}
 	if total != 2000 || len(list) != 50 || list[0].Members != 51 || list[0].Threads != 5 || list[0].Role != project.Manager {
 		t.Fatalf("%d of %d projects, the first is %+v", len(list), total, list[0])
 	}

@@ -60,8 +60,10 @@ func (l *Limiter) CountTool(owner identity.Owner, tool string) error {
 		rate *rate
 		key  string
 	}{
-		{l.each[KindOneTool], person + " " + tool}, {l.organization[KindOneTool], organization + " " + tool},
-		{l.each[KindTool], person}, {l.organization[KindTool], organization},
+		{l.each[KindOneTool], person + " " + tool},
+		{l.organization[KindOneTool], organization + " " + tool},
+		{l.each[KindTool], person},
+		{l.organization[KindTool], organization},
 	} {
 		if err := count.rate.take(count.key); err != nil {
 			return err
