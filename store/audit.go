@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -23,6 +24,28 @@ func audit(ctx context.Context, q querier, event org.Event) error {
 		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details),
 		storableAddress(event.By.Address),
 		storable(event.By.RequestID))
+}
+
+// RecordClientCall implements org.Store. The entry names the connection.
+func (db *DB) RecordClientCall(ctx context.Context, actor identity.Actor, call org.ClientCall) error {
+	name, err := queryValue[string](ctx, db.pool, `
+		SELECT coalesce(max(coalesce(nullif(name, ''), client_id)), '') FROM sessions WHERE organization_id = $1 AND id = $2`,
+		actor.OrganizationID, actor.Session)
+	if err != nil {
+		return err
+	}
+	outcome := "success"
+	if call.Failed {
+		outcome = "failed"
+	}
+	return audit(ctx, db.pool, org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionToolCall,
+		TargetKind: org.TargetTool, TargetID: call.Tool, TargetLabel: call.Title, Details: []org.Change{
+			{Field: "connection", After: name},
+			{Field: "outcome", After: outcome},
+			{Field: "duration_ms", After: strconv.FormatInt(call.Duration.Milliseconds(), 10)},
+		},
+	})
 }
 
 // memberEvent returns an audit entry about a member.

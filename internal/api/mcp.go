@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -181,6 +182,14 @@ func (m mcpService) Explain(err error) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (m mcpService) Record(ctx context.Context, tool, title string, took time.Duration, result error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // The client may have left.
+	defer cancel()
+	return m.Org.RecordClientCall(ctx, m.call.actor, org.ClientCall{
+		Tool: tool, Title: title, Failed: result != nil, Duration: took,
+	})
 }
 
 func (m mcpService) Ask(ctx context.Context, q mcp.Question, report func(characters int)) (mcp.Answer, error) {

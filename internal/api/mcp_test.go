@@ -163,6 +163,20 @@ func TestMCPClientAsksAndContinues(t *testing.T) {
 				strings.Contains(strings.Join(lines, ""), "糸とは") {
 				t.Errorf("logged %v", lines)
 			}
+			f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+			events := get[api.AuditEventList](f, http.StatusOK, call{
+				method: "GET", path: "/v1/audit?action=tool.call", token: f.bob.Subject,
+			}).Items
+			failed := 0
+			for _, e := range events {
+				if e.Details[1].After == "failed" {
+					failed++
+				}
+			}
+			if last := events[len(events)-1]; len(events) != 9 || failed != 6 || last.ActorEmail != f.alice.Email ||
+				last.TargetLabel != "スキルの一覧" || last.Details[0].After != "集計" {
+				t.Errorf("%d calls in the audit log, %d of them failed; the first is %+v", len(events), failed, last)
+			}
 		})
 	}
 }

@@ -89,7 +89,7 @@ const (
 	ActionProjectFileDrop  Action = "project.file_remove"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
-	ActionToolCall         Action = "tool.call"         // By the assistant, while it answered a member.
+	ActionToolCall         Action = "tool.call"         // By the assistant in an answer, or by a connected program.
 	ActionToolApprove      Action = "tool_call.approve" // By the person whose question is answered.
 	ActionToolDeny         Action = "tool_call.deny"
 	ActionSignInFailed     Action = "session.fail"
@@ -259,4 +259,16 @@ func (s *Service) EachAuditEvent(ctx context.Context, actor identity.Actor, quer
 	}
 	query.OrganizationID = &actor.OrganizationID
 	return s.store.EachEvent(ctx, query, do)
+}
+
+// ClientCall is a call of a tool of this server by a connected program, through the Model Context Protocol.
+type ClientCall struct {
+	Tool, Title string
+	Failed      bool
+	Duration    time.Duration
+}
+
+// RecordClientCall adds a call by the actor's program to the audit log.
+func (s *Service) RecordClientCall(ctx context.Context, actor identity.Actor, call ClientCall) error {
+	return s.store.RecordClientCall(ctx, actor, call)
 }

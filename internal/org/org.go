@@ -218,6 +218,9 @@ type Store interface {
 	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
 
+	// RecordClientCall adds a call of a tool by the actor's program to the audit log.
+	RecordClientCall(ctx context.Context, actor identity.Actor, call ClientCall) error
+
 	// ListEvents returns entries of the audit log, newest first, and their total number.
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
 

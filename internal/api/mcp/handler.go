@@ -55,6 +55,8 @@ type Service interface {
 	Threads(ctx context.Context, offset, limit int) ([]chat.Thread, error)
 	// Thread returns a thread that the actor may read, as Markdown.
 	Thread(ctx context.Context, id uuid.UUID) (string, error)
+	// Record adds a call of a tool, with the error that it returned, to the audit log.
+	Record(ctx context.Context, tool, title string, took time.Duration, result error) error
 	// Explain returns an error as a text for people. It logs an internal error and does not show it.
 	Explain(err error) string
 }

@@ -84,8 +84,11 @@ func addTool[In, Out any](h *Handler, server *sdk.Server, t tool[In, Out]) {
 			ctx = limited
 		}
 		text, out, err := run(ctx, c, t, req)
-		h.cfg.Log.InfoContext(ctx, "mcp: tool called", "tool", t.Name, "ms", time.Since(began).Milliseconds(),
-			"code", codeOf(err))
+		took := time.Since(began)
+		h.cfg.Log.InfoContext(ctx, "mcp: tool called", "tool", t.Name, "ms", took.Milliseconds(), "code", codeOf(err))
+		if err := record(ctx, c, &t.Tool, took, err); err != nil {
+			h.cfg.Log.ErrorContext(ctx, "mcp: call not recorded in the audit log", "tool", t.Name, "err", err)
+		}
 		if err != nil {
 			return &sdk.CallToolResult{IsError: true, Content: textOf(c.Explain(err))}, nil
 		}
@@ -109,6 +112,12 @@ func run[In, Out any](ctx context.Context, c call, t tool[In, Out], req *sdk.Cal
 		return "", out, fault.Wrap(err, fault.Invalid, "引数が正しくありません。項目の名前と型を確認してください（%s）。", err)
 	}
 	return t.do(ctx, c, req, in)
+}
+
+// record adds a call and its error to the audit log.
+func record(ctx context.Context, c call, t *sdk.Tool, took time.Duration, result error) (err error) {
+	defer protect(&err)
+	return c.Record(ctx, t.Name, t.Title, took, result)
 }
 
 // optionalID parses an optional id of the arguments.

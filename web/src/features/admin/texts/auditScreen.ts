@@ -237,6 +237,7 @@ export const auditScreen = {
       outcome: '使用の結果',
       decision: '承認',
       duration_ms: '時間（ミリ秒）',
+      connection: '接続',
       dictation_service: 'ブラウザーの音声認識サービス',
       server_enabled: 'サーバーの利用',
       auth: '認証',
