@@ -48,6 +48,8 @@ type Config struct {
 	Suggestions   bool // Questions are suggested after answers.
 	// Time limit for the approval of a call. Default 24 h.
 	Approval time.Duration
+	// Time from which the model must answer without further calls of tools, apart from waiting for approvals. Default 10 min.
+	ToolTime time.Duration
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
 	MaxPerPerson       int // Running and waiting generations per person, on all servers. Default unlimited.
@@ -89,6 +91,7 @@ func (c Config) withDefaults() Config {
 	set(&c.TitleTimeout, 30*time.Second)
 	set(&c.Expiry, time.Minute)
 	set(&c.Approval, 24*time.Hour)
+	set(&c.ToolTime, 10*time.Minute)
 	set(&c.Checkpoints, time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
 	set(&c.MaxReasoning, 128<<10)

@@ -24,10 +24,10 @@ import (
 // Limits of the calls in one answer.
 const (
 	maxToolCalls  = 20
-	toolTimeout   = time.Minute      // Of a call.
-	toolsTimeout  = 10 * time.Minute // After this time the model must answer without further calls.
-	maxToolResult = 100 << 10        // Bytes of a result for the model.
-	maxShown      = 16 << 10         // Bytes of the arguments, and of a result, for people.
+	toolTimeout   = time.Minute // Of a call.
+	maxToolTokens = 1_000_000   // Of all requests to the model. It must then answer without further calls.
+	maxToolResult = 100 << 10   // Bytes of a result for the model.
+	maxShown      = 16 << 10    // Bytes of the arguments, and of a result, for people.
 )
 
 // Tools finds the tools of skills.
@@ -160,7 +160,7 @@ func (s *Service) askWithTools(
 	ctx context.Context, cancel context.CancelCauseFunc, g *generation, req llm.Request, tools []tool.Tool,
 ) (result llm.Result, err error) {
 	var spent llm.Usage
-	deadline := time.Now().Add(toolsTimeout)
+	deadline := time.Now().Add(s.cfg.ToolTime)
 	for _, t := range tools {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
@@ -173,7 +173,8 @@ func (s *Service) askWithTools(
 	}
 	reason := req.Reasoning
 	for {
-		if g.calls() >= maxToolCalls || time.Now().After(deadline.Add(g.waited)) {
+		if g.calls() >= maxToolCalls || time.Now().After(deadline.Add(g.waited)) ||
+			spent.InputTokens+spent.OutputTokens >= maxToolTokens {
 			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
 		}
 		if g.opened.Load() || len(g.rounds) == 0 { // Otherwise open publishes it, after the restored rounds.

@@ -259,6 +259,40 @@ func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 	}
 }
 
+func TestModelMustAnswerAfterTheTimeForTools(t *testing.T) {
+	t.Parallel()
+	_, _, model, _ := askWithTools(t, newToolbox(), chat.Config{ToolTime: 1})
+	if choice := model.Next(t).Request.ToolChoice; choice.Mode != llm.ToolNone {
+		t.Errorf("choice %+v", choice)
+	}
+}
+
+func TestModelMustAnswerAfterAMillionTokens(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	var choices []llm.ToolMode
+	s := f.startWith(chat.Deps{Tools: newToolbox(), Model: llmtest.Func(
+		func(_ context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
+			if len(req.Tools) == 0 { // For the title.
+				return llm.Result{FinishReason: llm.FinishStop}, nil
+			}
+			choices = append(choices, req.ToolChoice.Mode)
+			result := llm.Result{FinishReason: llm.FinishTools, Usage: llm.Usage{InputTokens: 399_000, OutputTokens: 1_000}}
+			if req.ToolChoice.Mode == llm.ToolNone {
+				emit("ここまで")
+				result.FinishReason = llm.FinishStop
+			} else {
+				result.ToolCalls = []llm.ToolCall{calling(fmt.Sprint(len(choices)), "echo", "{}")}
+			}
+			return result, nil
+		})}, chat.Config{})
+	answer := f.waitAt(s, f.sendTo(s, f.question("調べて"))).Answer
+	if answer.Content != "ここまで" || !slices.Equal(choices, []llm.ToolMode{"", "", "", llm.ToolNone}) {
+		t.Errorf("%q after %q", answer.Content, choices)
+	}
+}
+
 func TestStopEndsARunningTool(t *testing.T) {
 	t.Parallel()
 	box := newToolbox()
