@@ -145,7 +145,11 @@ func (db *DB) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UU
 		}
 		rows, err := queryRows[projectSourceRow](ctx, tx, selectProjectSources+`
 			AND k.data_source_id = ANY ($2) ORDER BY array_position($2, k.data_source_id)`, id, ids)
-		return convert(rows, projectSourceRow.source), err
+		return convert(rows, func(r projectSourceRow) project.Source {
+			s := r.source()
+			s.Known = !slices.Contains(added, s.ID)
+			return s
+		}), err
 	})
 }
 

@@ -203,7 +203,13 @@ func (s *Server) addProjectDataSources(c *call, req ProjectDataSourcesPostReques
 		return nil, err
 	}
 	shared, err := s.Projects.ShareSources(c.ctx(), c.actor, c.pathID, ids)
-	return ProjectDataSourceList{Items: convert(shared, toProjectSource), Total: len(shared)}, err
+	list := ProjectDataSourceList{Items: convert(shared, toProjectSource), Total: len(shared)}
+	for _, source := range shared {
+		if !source.Known {
+			list.Added++
+		}
+	}
+	return list, err
 }
 
 func (s *Server) removeProjectDataSource(c *call) (any, error) {

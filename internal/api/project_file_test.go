@@ -49,7 +49,8 @@ func TestProjectFiles(t *testing.T) {
 	if got := share(alice, own.ID).problem(t); got.Status != 404 || got.Errors[0].Field != "data_source_ids[0]" {
 		t.Errorf("shared a colleague's file: %+v", got)
 	}
-	if got := share(bob, own.ID, same.ID); got.status != http.StatusOK || strings.Contains(string(got.body), same.ID.String()) {
+	if got := share(bob, own.ID, same.ID); got.status != http.StatusOK || strings.Contains(string(got.body), same.ID.String()) ||
+		!strings.Contains(string(got.body), `"added":1,`) {
 		t.Errorf("shared: %d %s", got.status, got.body)
 	}
 	list := func(query string) api.ProjectDataSourceList {

@@ -2957,6 +2957,8 @@ type ProjectDataSource = projectSource
 
 // ProjectDataSourceList defines model for ProjectDataSourceList.
 type ProjectDataSourceList struct {
+	// Added Number of files that were not in the project before. Only after adding files.
+	Added int                 `json:"added,omitempty,omitzero"`
 	Items []ProjectDataSource `json:"items"`
 	Total int                 `json:"total"`
 }

@@ -166,6 +166,7 @@ type Source struct {
 
 	AddedBy *Member // Nil if the member was removed.
 	AddedAt time.Time
+	Known   bool // It was in the project before ShareSources.
 }
 
 // Managed is a project as administrators see it. It has none of its contents.

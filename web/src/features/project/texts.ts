@@ -161,7 +161,13 @@ export const texts = {
       none: '該当するファイルはありません。',
     },
     submit: (count: number) => (count === 0 ? '追加する' : `${formatNumber(count)}件を追加`),
-    done: (count: number) => `${formatNumber(count)}件のファイルを追加しました。`,
+    done: (added: number, known: number) =>
+      [
+        added > 0 && `${formatNumber(added)}件のファイルを追加しました。`,
+        known > 0 && `${formatNumber(known)}件は、すでにプロジェクトにあります。`,
+      ]
+        .filter(Boolean)
+        .join(''),
   },
 
   uploads: {

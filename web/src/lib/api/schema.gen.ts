@@ -805,7 +805,7 @@ export interface paths {
         post?: never;
         /**
          * End a connection of a member
-         * @description For the organization's administrators.
+         * @description For the organization's administrators. Those of administrators, for super-admins.
          */
         delete: operations["endOrganizationConnection"];
         options?: never;
@@ -5078,6 +5078,8 @@ export interface components {
         ProjectDataSourceList: {
             items: components["schemas"]["ProjectDataSource"][];
             total: number;
+            /** @description Number of files that were not in the project before. Only after adding files. */
+            added?: number;
         };
         ProjectDataSourcesPostRequest: {
             data_source_ids: string[];

@@ -18,11 +18,11 @@ export function OwnFiles({ onClose }: { onClose: () => void }) {
       lead={words.lead}
       query={ownFilesQuery}
       onSubmit={async (chosen) => {
-        await call('addProjectDataSources', {
+        const { added = 0 } = await call('addProjectDataSources', {
           project_id: id,
           body: { data_source_ids: chosen.map((file) => file.id) },
         })
-        return words.done(chosen.length)
+        return words.done(added, chosen.length - added)
       }}
       onClose={onClose}
     />
