@@ -67,6 +67,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await form.getByRole('textbox', { name: /^説明/ }).fill('春に発売する新製品の準備です。')
   await form.getByRole('button', { name: '作成する' }).click()
   await heading(page, '新製品の準備')
+  await menu.getByRole('button', { name: '最近のプロジェクト' }).click()
   await expect(menu.getByRole('link', { name: '新製品の準備' })).toBeVisible()
 
   // The empty state offers the first steps.
