@@ -181,9 +181,6 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 	if err := passOnThreads(ctx, tx, organizationID, userID); err != nil {
 		return err
 	}
-	if err := passOnPictures(ctx, tx, organizationID, userID); err != nil {
-		return err
-	}
 	return exec(ctx, tx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
 }
 
@@ -220,21 +217,6 @@ func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.U
 		FROM passed p
 		JOIN messages m ON m.thread_id = p.id AND m.completed_at IS NOT NULL AND m.content <> ''
 		ON CONFLICT (thread_id, message_id) DO UPDATE SET user_id = excluded.user_id`, organizationID, userID)
-}
-
-// passOnPictures gives the pictures of a member who is removed to the owners of the shared threads that contain them.
-func passOnPictures(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
-	return exec(ctx, tx, `
-		UPDATE pictures p
-		SET user_id = used.user_id, request_id = NULL
-		FROM (SELECT DISTINCT ON (mp.picture_id) mp.picture_id, t.user_id
-		      FROM pictures o
-		      JOIN message_pictures mp ON mp.picture_id = o.id
-		      JOIN messages m ON m.id = mp.message_id
-		      JOIN threads t ON t.id = m.thread_id AND t.visibility = 'project' AND t.user_id <> $2
-		      WHERE o.organization_id = $1 AND o.user_id = $2
-		      ORDER BY mp.picture_id, t.id) used
-		WHERE p.organization_id = $1 AND p.id = used.picture_id`, organizationID, userID)
 }
 
 func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (org.RemovalPreview, error) {
