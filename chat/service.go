@@ -48,7 +48,7 @@ type Config struct {
 	Suggestions   bool // Questions are suggested after answers.
 	// Time limit for the approval of a call. Default 24 h.
 	Approval time.Duration
-	// Time from which the model must answer without further calls of tools, apart from waiting for approvals. Default 10 min.
+	// Time limit for the calls of tools in one answer, without the waiting time for approvals. Default 10 min.
 	ToolTime time.Duration
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.

@@ -300,13 +300,13 @@ func (s *Service) callTools(
 	return s.runCalls(ctx, g, tools, round.Calls)
 }
 
-// maxMismatches is the number of rounds in which a tool may refuse its arguments. The model corrects them once.
+// maxMismatches is the maximum number of rounds with invalid arguments for a tool. The model can correct them once.
 const maxMismatches = 2
 
 // mismatchedAgain is the error of further calls.
 const mismatchedAgain = "引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
 
-// mismatches returns the number of rounds in which a tool has refused its arguments.
+// mismatches returns the number of rounds with invalid arguments for a tool.
 func (g *generation) mismatches(name string) (n int) {
 	for _, round := range g.rounds {
 		if slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.Name == name && call.Mismatch }) {

@@ -95,7 +95,7 @@ func TestCallsAreCountedAndAudited(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreAuditedWithTheirCalls: the entry about a call has the last decision about it, if it needed one.
+// TestDecisionsAreAuditedWithTheirCalls: the audit entry of a call contains the last decision about its approval.
 func TestDecisionsAreAuditedWithTheirCalls(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), storetest.DSN(t))

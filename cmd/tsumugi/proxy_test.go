@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
-// ownNetwork is the environment variable that tells a test that it has a network of its own.
+// ownNetwork is the environment variable that is set in the child process of inOwnNetwork.
 const ownNetwork = "TSUMUGI_TEST_OWN_NETWORK"
 
 // TestThroughTinyproxy connects through a real proxy with a password. The names of the operator's settings are sent to
@@ -111,7 +111,7 @@ func inOwnNetwork(t *testing.T) {
 // startTinyproxy starts a proxy with a password and returns its URL and a function that ends it and returns its log.
 func startTinyproxy(t *testing.T) (via string, log func() string) {
 	t.Helper()
-	const address = "127.0.0.1:3128" // In a network of its own, the port is free.
+	const address = "127.0.0.1:3128" // The port is free, because the test has a separate network.
 	config := filepath.Join(t.TempDir(), "tinyproxy.conf")
 	must.Succeed(t, os.WriteFile(config,
 		[]byte("Port 3128\nListen 127.0.0.1\nTimeout 60\nLogLevel Info\nBasicAuth user "+hidden+"\n"), 0o600))

@@ -385,7 +385,7 @@ func TestProjectsWithoutManager(t *testing.T) {
 		t.Errorf("administrators see %+v", all)
 	}
 	f.exec("UPDATE users SET state = 'active' WHERE id = $1", editor.ID)
-	// Somebody else archives and deletes the editor's project.
+	// An administrator archives and deletes the editor's project.
 	before := len(get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: editor.Subject}).Items)
 	f.noContent(call{
 		method: "PUT", path: "/v1/project/" + p.ID.String() + "/archive", token: admin, body: map[string]any{"archived": true},

@@ -24,8 +24,8 @@ func (s *WordStyle) Read(w *Walker, e Element) error {
 	return w.Skip()
 }
 
-// HidesText reports whether the styles of a paragraph and of its characters, of which only the latter may be "", hide a
-// text. If both do, the text is visible (ECMA-376 part 1, 17.7.3). find returns a style by its id.
+// HidesText reports whether the styles of a paragraph and of its characters hide a text. characters may be "". If both
+// styles hide it, the text is visible (ECMA-376 part 1, 17.7.3). find returns a style by its id.
 func HidesText(find func(id string) (WordStyle, bool), paragraph, characters string) bool {
 	return hides(find, paragraph) != (characters != "" && hides(find, characters))
 }

@@ -131,7 +131,7 @@ func ManagerNotice(organizationID, userID uuid.UUID, projectName string) org.Not
 	}
 }
 
-// EndNotice returns the notice for a manager of a project that somebody else has archived or, if deleted is true, deleted.
+// EndNotice returns the notice for a manager about a project that another person, by, has archived or deleted.
 func EndNotice(organizationID, userID uuid.UUID, projectName, by string, deleted bool) org.Notification {
 	n := org.Notification{
 		ID: uuidv7.New(), OrganizationID: &organizationID, UserID: &userID, Level: org.LevelInfo,

@@ -286,7 +286,7 @@ func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, i
 				return Change{}, fault.Errorf(Mutability,
 					"パスワードでログインするメンバーのメールアドレスは、IDプロバイダーから変更できません。")
 			}
-			d.Email = u.Email // Nobody stays active because of an address. It is stored, and not used to sign in.
+			d.Email = u.Email // A changed address does not prevent the deactivation. It is stored, but not used to sign in.
 		}
 		member, err := r.Provision(d.Name, d.Active)
 		return Change{Member: member, Draft: d}, err
