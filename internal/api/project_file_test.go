@@ -235,10 +235,10 @@ func TestThousandFilesDoNotDelayOthers(t *testing.T) {
 		next <- files - 1 - i
 		next <- 2*files - 1 - i
 	}
-	own := get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "見積.txt", "見積は百万円です。"))
 	for i := files / 2; i < files-twice; i++ {
 		next <- i
 	}
+	own := get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "見積.txt", "見積は百万円です。"))
 	close(next)
 	lines.Wait()
 	if want := map[int]int{http.StatusCreated: files, http.StatusOK: twice}; !maps.Equal(answers, want) {
