@@ -11,5 +11,5 @@ export default defineConfig({
   workers: 1,
   timeout: 600_000,
   // A missing button fails the scene at once, not at the end of its time.
-  use: { ...base.use, actionTimeout: 45_000 },
+  use: { ...base.use, actionTimeout: 120_000 },
 })
