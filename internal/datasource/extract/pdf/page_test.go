@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -115,6 +116,14 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
 		},
+		"vertical lines with a small number": {
+			func(p *pdftest.Page) {
+				p.Vertical(400, 600, 12, "縦書きの文は上から下へ")
+				p.Vertical(404, 468, 9, "１２")
+				p.Vertical(400, 450, 12, "進む。")
+			},
+			"縦書きの文は上から下へ１２進む。",
+		},
 		"vertical lines, drawn from the left": {
 			func(p *pdftest.Page) {
 				p.Vertical(400, 600, 12, "なったこともある。")
@@ -184,6 +193,42 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				p.Text(106, 700, 12, "を読む。")
 			},
 			"このPDFを読む。",
+		},
+		"exponents, units, formulas and marks of notes": {
+			func(p *pdftest.Page) {
+				for i, line := range [][3]string{
+					{"10", "3", " kg"}, {"10", "-3", " mol"}, {"100 m", "2", " rooms"}, {"1,234", `1\)`, " thousand"},
+					{"Sales", "*1", " 500"}, {"12", "*1", " 500"}, {"1", "st", " quarter"}, {"", "1", "2024 figures"},
+				} {
+					p.Raw("BT /L 12 Tf 50 " + strconv.Itoa(700-30*i) + " Td (" + line[0] + ") Tj /L 7 Tf 4 Ts (" + line[1] +
+						") Tj /L 12 Tf 0 Ts (" + line[2] + ") Tj ET")
+				}
+				p.Raw("BT /L 12 Tf 50 400 Td (CO) Tj /L 7.5 Tf -2 Ts (2) Tj /L 12 Tf 0 Ts ( and SO) Tj " +
+					"/L 7.5 Tf -2 Ts (4) Tj 4 Ts (2-) Tj /L 12 Tf 0 Ts ( gas) Tj ET")
+			},
+			"10³ kg\n10⁻³ mol\n100 m² rooms\n1,234 ¹⁾ thousand\nSales*1 500\n12 *1 500\n1st quarter\n¹ 2024 figures\n" +
+				"CO₂ and SO₄²⁻ gas",
+		},
+		"marks of notes in Japanese text": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "面積は100")
+				p.Text(122, 700, 12, "m")
+				p.Text(134, 704, 7, "2")
+				p.Text(141, 700, 12, "である")
+				p.Text(177, 704, 7, "注1")
+				p.Text(191, 700, 12, "。")
+			},
+			"面積は100m²である注1。",
+		},
+		"other small or raised text": {
+			func(p *pdftest.Page) {
+				p.Text(50, 780, 24, "第3章")
+				p.Text(126, 780, 14, "2024年度") // On the same line.
+				p.Latin(50, 720, 36, "1")
+				p.Latin(72, 736, 12, "2 small lines beside")
+				p.Latin(72, 720, 12, "3 a big number")
+			},
+			"第3章2024年度\n12 small lines beside3 a big number",
 		},
 		"shadows": {
 			func(p *pdftest.Page) {

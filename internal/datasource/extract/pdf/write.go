@@ -139,12 +139,7 @@ func (w *writer) segments(line []segment) {
 			w.out.WriteByte(' ')
 		}
 		last = s
-		for k, g := range s.glyphs {
-			if k > 0 && spaced(s.glyphs[k-1], g) {
-				w.out.WriteByte(' ')
-			}
-			w.glyph(g)
-		}
+		w.characters(s.glyphs)
 	}
 }
 
@@ -174,15 +169,16 @@ func (w *writer) readings() {
 	}
 }
 
-func (w *writer) glyph(g glyph) {
+// glyph writes a glyph as the character r.
+func (w *writer) glyph(g glyph, r rune) {
 	w.glyphs = append(w.glyphs, g)
 	w.offsets = append(w.offsets, w.out.Len())
 	// Replace radicals and ligatures with the characters that people search for.
-	if g.r >= 0x2E80 && g.r <= 0x2FDF || g.r >= 0xFB00 && g.r <= 0xFB06 {
-		w.out.WriteString(norm.NFKC.String(string(g.r)))
+	if r >= 0x2E80 && r <= 0x2FDF || r >= 0xFB00 && r <= 0xFB06 {
+		w.out.WriteString(norm.NFKC.String(string(r)))
 		return
 	}
-	w.out.WriteRune(g.r)
+	w.out.WriteRune(r)
 }
 
 // join continues a line after the previous one. apart means that the next character belongs to another sentence.
