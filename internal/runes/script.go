@@ -71,7 +71,7 @@ func scripted(text string, raised bool) string {
 	word := strings.ContainsFunc(text, func(r rune) bool {
 		both := letter && unicode.IsLetter(r)
 		letter = unicode.IsLetter(r)
-		return both || table[r] == 0 && !strings.ContainsRune(" ,.、・", r)
+		return both || table[r] == 0 && !strings.ContainsRune(" ,.、・*†‡§", r)
 	})
 	if word {
 		return text

@@ -30,7 +30,7 @@ func order(segments []segment, loose rules, line func(line []segment, block bool
 			emit(group, line)
 		case isTable(group, columns):
 			for _, row := range rows(group) {
-				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 {
+				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 && !inSequence(row) {
 					for _, cell := range cells {
 						emit(bands(cell), line)
 					}
@@ -290,15 +290,32 @@ func rows(group [][]segment) [][][]segment {
 	return split
 }
 
+// inSequence reports whether no line is beside another one, as for a centered title above a line at the left.
+func inSequence(lines [][]segment) bool {
+	for i, line := range lines {
+		if len(line) > 1 || i > 0 && gapBetween(lines[i-1], line) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // severalRows reports whether lines without wider spaces between them are separate rows: most lines fill most columns,
 // unlike the last lines of a row with wrapped cells.
 func severalRows(lines [][]segment) bool {
+	columns := split(flat(lines))
 	most, full := 0, 0
-	for _, line := range lines {
-		most = max(most, len(line))
+	filled := make([]int, len(lines)) // Number of columns with text. A label such as 日　時 is one column.
+	for i, line := range lines {
+		for _, column := range columns {
+			filled[i] += toInt(slices.ContainsFunc(column, func(s segment) bool {
+				return slices.ContainsFunc(line, func(own segment) bool { return own.box == s.box })
+			}))
+		}
+		most = max(most, filled[i])
 	}
-	for _, line := range lines {
-		full += toInt(len(line)*4 >= most*3)
+	for _, n := range filled {
+		full += toInt(n*4 >= most*3)
 	}
 	return most > 1 && len(lines) > 2 && full*4 >= len(lines)*3
 }

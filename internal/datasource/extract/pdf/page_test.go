@@ -185,6 +185,53 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"The committee accepted the recommendation that was made by the members.",
 		},
+		"an address over lines": {
+			func(p *pdftest.Page) {
+				p.Latin(50, 700, 12, "See the report at https://www.example.com/fi-")
+				p.Latin(50, 684, 12, "les/report.html for details of this year.")
+			},
+			"See the report at https://www.example.com/fi-les/report.html for details of this year.",
+		},
+		"notes with hanging marks": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "＊１本文の注は左の端から始まる")
+				p.Text(74, 684, 12, "次の行は字下げしてある。")
+				p.Text(50, 668, 12, "＊２次の注である。")
+			},
+			"＊１本文の注は左の端から始まる次の行は字下げしてある。\n＊２次の注である。",
+		},
+		"a numbered paragraph with a hanging number": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "２")
+				p.Text(73, 700, 12, "始業の時刻は次のとおりとする")
+				p.Text(62, 684, 12, "ことがある。")
+			},
+			"２ 始業の時刻は次のとおりとすることがある。",
+		},
+		"a centered title above a line at the left": {
+			func(p *pdftest.Page) {
+				p.Text(256, 760, 21, "就業規則")
+				p.Text(256, 720, 12, "第１章")
+				p.Text(50, 700, 10.5, "（目的）")
+				p.Text(50, 675, 10.5, "第１条　この規則は、会社の従業員の就業に関する事項を定めるものであり、全員に適用する。")
+			},
+			"就業規則\n第１章\n（目的）\n第１条 この規則は、会社の従業員の就業に関する事項を定めるものであり、全員に適用する。",
+		},
+		"labels with a space between their characters": {
+			func(p *pdftest.Page) {
+				p.Text(200, 760, 18, "議事録")
+				for i, row := range [][3]string{
+					{"日", "時", "十一月十日午後二時から"}, {"場", "所", "本社の第二会議室"}, {"出席者", "", "佐藤部長、鈴木課長、"},
+					{"", "", "田中部長"}, {"記", "録", "伊藤"},
+				} {
+					y := 725 - 15*float64(i)
+					p.Text(50, y, 10.5, row[0])
+					p.Text(71, y, 10.5, row[1])
+					p.Text(136, y, 10.5, row[2])
+				}
+			},
+			"議事録\n日 時 十一月十日午後二時から\n場 所 本社の第二会議室\n出席者 佐藤部長、鈴木課長、\n田中部長\n記 録 伊藤",
+		},
 		"beyond the basic plane": {func(p *pdftest.Page) { p.Text(50, 700, 12, "𠮷野家と髙島屋") }, "𠮷野家と髙島屋"},
 		"Latin between Japanese": {
 			func(p *pdftest.Page) {
@@ -206,7 +253,7 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				p.Raw("BT /L 12 Tf 50 400 Td (CO) Tj /L 7.5 Tf -2 Ts (2) Tj /L 12 Tf 0 Ts ( and SO) Tj " +
 					"/L 7.5 Tf -2 Ts (4) Tj 4 Ts (2-) Tj /L 12 Tf 0 Ts ( gas) Tj ET")
 			},
-			"10³ kg\n10⁻³ mol\n100 m² rooms\n1,234 ¹⁾ thousand\nSales*1 500\n12 *1 500\n1st quarter\n¹ 2024 figures\n" +
+			"10³ kg\n10⁻³ mol\n100 m² rooms\n1,234 ¹⁾ thousand\nSales*¹ 500\n12 *¹ 500\n1st quarter\n¹ 2024 figures\n" +
 				"CO₂ and SO₄²⁻ gas",
 		},
 		"marks of notes in Japanese text": {

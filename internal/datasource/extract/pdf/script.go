@@ -15,7 +15,7 @@ const (
 	scriptUp   = 0.18 // Smallest distance of the baselines of a superscript,
 	scriptDown = 0.08 // of a subscript,
 	scriptFar  = 0.75 // and largest distance.
-	scriptGap  = 0.4  // Largest space before it.
+	scriptGap  = 0.4  // Largest space beside it.
 	maxScript  = 8    // Characters.
 )
 
@@ -33,7 +33,7 @@ func (w *writer) characters(glyphs []glyph) {
 			continue
 		}
 		if base < k-1 {
-			w.out.WriteString(runes.AfterScript(w.tail(), string(glyphs[k].r)))
+			w.out.WriteString(runes.AfterScript(w.tail(16), string(glyphs[k].r)))
 		}
 		w.glyph(glyphs[k], glyphs[k].r)
 		base = k
@@ -47,7 +47,7 @@ func (w *writer) script(glyphs []glyph, raised bool) {
 	for _, g := range glyphs {
 		own.WriteRune(g.r)
 	}
-	text := runes.Script(w.tail(), own.String(), raised)
+	text := runes.Script(w.tail(16), own.String(), raised)
 	if utf8.RuneCountInString(text) > len(glyphs) {
 		w.out.WriteByte(' ')
 		text = text[1:]
@@ -58,10 +58,10 @@ func (w *writer) script(glyphs []glyph, raised bool) {
 	}
 }
 
-// tail returns the last characters of the text.
-func (w *writer) tail() string {
+// tail returns the last n bytes of the text.
+func (w *writer) tail(n int) string {
 	text := w.out.String()
-	return text[max(0, len(text)-16):]
+	return text[max(0, len(text)-n):]
 }
 
 // script returns the number of characters of the superscript or subscript that begins at the character k of a segment,
@@ -73,7 +73,8 @@ func script(glyphs []glyph, k, base int) (n int, raised bool) {
 		math.Abs(glyphs[end].base-first.base) < 0.05*first.size {
 		end++
 	}
-	if base < 0 {
+	// After a space, it belongs to the following text.
+	if base < 0 || first.box.x0-glyphs[k-1].box.x1 > scriptGap*glyphs[base].size {
 		base = end
 	}
 	if base == len(glyphs) || first.turn != rightwards || glyphs[base].turn != rightwards || end-k > maxScript {
@@ -81,7 +82,7 @@ func script(glyphs []glyph, k, base int) (n int, raised bool) {
 	}
 	beside := glyphs[base]
 	up, ratio := (beside.base-first.base)/beside.size, first.size/beside.size
-	gap := (first.box.x0 - glyphs[max(k-1, 0)].box.x1) / beside.size
+	gap := 0.0
 	if base == end {
 		gap = (beside.box.x0 - glyphs[end-1].box.x1) / beside.size
 	}

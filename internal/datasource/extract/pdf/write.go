@@ -185,6 +185,7 @@ func (w *writer) glyph(g glyph, r rune) {
 func (w *writer) join(next glyph, apart bool) {
 	last := w.glyphs[len(w.glyphs)-1]
 	switch {
+	case !apart && openAddress.MatchString(w.tail(200)):
 	case last.r == '-' && unicode.IsLower(next.r) && len(w.glyphs) > 1 && unicode.IsLetter(w.glyphs[len(w.glyphs)-2].r):
 		// Remove the hyphen of a word that was split at the end of the line.
 		text := w.out.String()
@@ -196,10 +197,13 @@ func (w *writer) join(next glyph, apart bool) {
 	}
 }
 
+// openAddress matches an address on the web that a line break divides.
+var openAddress = regexp.MustCompile(`https?://[!-~]*[/\-_=&?%#]$`)
+
 // opening matches the beginning of a line that does not continue the previous one.
 var opening = regexp.MustCompile(
-	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
-		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、])`,
+	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※＊*→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
+		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、]|[0-9０-９アイウエオ一二三四五六七八九十]{1,3} )`,
 )
 
 // continues reports whether a line continues the sentence of the previous line.
@@ -217,11 +221,15 @@ func (p paragraph) continues(line []segment) bool {
 	if !isWide(last) {
 		slack = 0.25 * (p.right - p.left) / size
 	}
-	if p.right-above.box.x1 > slack*size {
-		return false
-	}
 	// The first line of a paragraph is indented. After a number or a bullet, all other lines are.
-	if below.box.x0-above.box.x0 > 0.7*size && !opens(above) {
+	indent := below.box.x0 - above.box.x0
+	if indent > 0.7*size {
+		if !opens(above) {
+			return false
+		}
+		slack = math.Min(slack, maxSlack)
+	}
+	if p.right-above.box.x1 > slack*size || indent < -maxIndent*size && isWide(below.glyphs[0].r) {
 		return false
 	}
 	return !opens(below)
@@ -230,7 +238,10 @@ func (p paragraph) continues(line []segment) bool {
 // opens reports whether a line begins with a number or a bullet.
 func opens(s segment) bool {
 	var start strings.Builder
-	for _, g := range s.glyphs[:min(len(s.glyphs), 8)] {
+	for i, g := range s.glyphs[:min(len(s.glyphs), 8)] {
+		if i > 0 && isWide(g.r) && spaced(s.glyphs[i-1], g) {
+			start.WriteByte(' ')
+		}
 		start.WriteRune(g.r)
 	}
 	return opening.MatchString(start.String())
