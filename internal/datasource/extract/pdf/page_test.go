@@ -116,6 +116,19 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
 		},
+		"vertical lines with numbers across": {
+			func(p *pdftest.Page) {
+				p.Vertical(420, 600, 12, "当社は来る")
+				p.Latin(414, 530, 11, "11")
+				p.Vertical(420, 526, 12, "月")
+				p.Latin(414, 504, 11, "30")
+				p.Vertical(420, 500, 12, "日に創立")
+				p.Latin(416, 442, 11, "5")
+				p.Vertical(420, 438, 12, "周年を迎えま")
+				p.Vertical(400, 600, 12, "す。会社は七名で始まった。")
+			},
+			"当社は来る11月30日に創立5周年を迎えます。会社は七名で始まった。",
+		},
 		"vertical lines with a small number": {
 			func(p *pdftest.Page) {
 				p.Vertical(400, 600, 12, "縦書きの文は上から下へ")
