@@ -155,6 +155,16 @@ func groups(bands [][]segment) [][][]segment {
 		found = append(found, group)
 		own, parted = flat(group), len(columns) > 1
 	}
+	// Whether a line belongs to the columns below it is only certain when these are complete.
+	for i := 1; i < len(found); i++ {
+		for above := found[i-1]; len(above) > 1 && len(split(flat(above))) == 1; above = found[i-1] {
+			if columns := split(flat(found[i])); len(columns) < 2 || !higher(columns, above) {
+				break
+			}
+			last := len(above) - 1
+			found[i-1], found[i] = above[:last], slices.Insert(found[i], 0, above[last])
+		}
+	}
 	return found
 }
 

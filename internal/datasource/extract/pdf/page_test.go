@@ -107,6 +107,17 @@ func TestTextIsInReadingOrder(t *testing.T) {
 		},
 		"columns whose lines are slightly higher than those of the first one": {shiftedColumns(9), shiftedText},
 		"columns whose lines are much higher than those of the first one":     {shiftedColumns(13), shiftedText},
+		"columns of which the first one begins with a title": {
+			func(p *pdftest.Page) {
+				p.Text(60, 740, 20, "二つの段に共通の見出しがページの幅に書いてある")
+				p.Text(50, 685, 12, "はじめに")
+				for i := range 12 {
+					p.Text(50, 658-14*float64(i), 12, strings.Repeat("左", 15))
+					p.Text(310, 700-14*float64(i), 12, strings.Repeat("右", 15))
+				}
+			},
+			"二つの段に共通の見出しがページの幅に書いてある\nはじめに\n" + strings.Repeat("左", 12*15) + "\n" + strings.Repeat("右", 12*15),
+		},
 		"short lines on both sides, one below the other": {
 			func(p *pdftest.Page) {
 				p.Text(400, 700, 12, "令和六年十月一日")
