@@ -224,6 +224,14 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"＊１本文の注は左の端から始まる次の行は字下げしてある。\n＊２次の注である。",
 		},
+		"labels with values": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "請求番号：令和八年第千三十一号")
+				p.Text(50, 684, 12, "請求日：令和八年十月三十一日")
+				p.Text(50, 668, 12, "登録番号：一二三四五六七八九〇")
+			},
+			"請求番号：令和八年第千三十一号\n請求日：令和八年十月三十一日\n登録番号：一二三四五六七八九〇",
+		},
 		"a numbered paragraph with a hanging number": {
 			func(p *pdftest.Page) {
 				p.Text(50, 700, 12, "２")

@@ -203,7 +203,8 @@ var openAddress = regexp.MustCompile(`https?://[!-~]*[/\-_=&?%#]$`)
 // opening matches the beginning of a line that does not continue the previous one.
 var opening = regexp.MustCompile(
 	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※＊*→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
-		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、]|[0-9０-９アイウエオ一二三四五六七八九十]{1,3} )`,
+		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、]|[0-9０-９アイウエオ一二三四五六七八九十]{1,3} |` +
+		`[\p{Han}\p{Katakana}ー]{2,8}：)`, // A label, as in 請求日：10月31日.
 )
 
 // continues reports whether a line continues the sentence of the previous line.
@@ -238,7 +239,7 @@ func (p paragraph) continues(line []segment) bool {
 // opens reports whether a line begins with a number or a bullet.
 func opens(s segment) bool {
 	var start strings.Builder
-	for i, g := range s.glyphs[:min(len(s.glyphs), 8)] {
+	for i, g := range s.glyphs[:min(len(s.glyphs), 9)] {
 		if i > 0 && isWide(g.r) && spaced(s.glyphs[i-1], g) {
 			start.WriteByte(' ')
 		}
