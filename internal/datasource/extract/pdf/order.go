@@ -313,15 +313,21 @@ func inSequence(lines [][]segment) bool {
 // severalRows reports whether lines without wider spaces between them are separate rows: most lines fill most columns,
 // unlike the last lines of a row with wrapped cells.
 func severalRows(lines [][]segment) bool {
-	columns := split(flat(lines))
+	var starts []float64 // Of the columns.
+	for _, column := range split(flat(lines)) {
+		first := slices.MinFunc(column, func(a, b segment) int { return cmp.Compare(a.box.x0, b.box.x0) })
+		starts = append(starts, first.box.x0)
+	}
 	most, full := 0, 0
-	filled := make([]int, len(lines)) // Number of columns with text. A label such as 日　時 is one column.
+	filled := make([]int, len(lines)) // Number of columns with text. A label such as 日　時 is in one column.
 	for i, line := range lines {
-		for _, column := range columns {
-			filled[i] += toInt(slices.ContainsFunc(column, func(s segment) bool {
-				return slices.ContainsFunc(line, func(own segment) bool { return own.box == s.box })
-			}))
+		var columns []int
+		for _, s := range line {
+			column, found := slices.BinarySearch(starts, s.box.x0)
+			columns = append(columns, column-toInt(!found))
 		}
+		slices.Sort(columns)
+		filled[i] = len(slices.Compact(columns))
 		most = max(most, filled[i])
 	}
 	for _, n := range filled {
