@@ -253,8 +253,11 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			func(p *pdftest.Page) {
 				p.Text(200, 760, 18, "議事録")
 				for i, row := range [][3]string{
-					{"日", "時", "十一月十日午後二時から"}, {"場", "所", "本社の第二会議室"}, {"出席者", "", "佐藤部長、鈴木課長、"},
-					{"", "", "田中部長"}, {"記", "録", "伊藤"},
+					{"日", "時", "十一月十日午後二時から"},
+					{"場", "所", "本社の第二会議室"},
+					{"出席者", "", "佐藤部長、鈴木課長、"},
+					{"", "", "田中部長"},
+					{"記", "録", "伊藤"},
 				} {
 					y := 725 - 15*float64(i)
 					p.Text(50, y, 10.5, row[0])
@@ -276,8 +279,14 @@ func TestTextIsInReadingOrder(t *testing.T) {
 		"exponents, units, formulas and marks of notes": {
 			func(p *pdftest.Page) {
 				for i, line := range [][3]string{
-					{"10", "3", " kg"}, {"10", "-3", " mol"}, {"100 m", "2", " rooms"}, {"1,234", `1\)`, " thousand"},
-					{"Sales", "*1", " 500"}, {"12", "*1", " 500"}, {"1", "st", " quarter"}, {"", "1", "2024 figures"},
+					{"10", "3", " kg"},
+					{"10", "-3", " mol"},
+					{"100 m", "2", " rooms"},
+					{"1,234", `1\)`, " thousand"},
+					{"Sales", "*1", " 500"},
+					{"12", "*1", " 500"},
+					{"1", "st", " quarter"},
+					{"", "1", "2024 figures"},
 				} {
 					p.Raw("BT /L 12 Tf 50 " + strconv.Itoa(700-30*i) + " Td (" + line[0] + ") Tj /L 7 Tf 4 Ts (" + line[1] +
 						") Tj /L 12 Tf 0 Ts (" + line[2] + ") Tj ET")
