@@ -69,7 +69,7 @@ func (w *writer) tail(n int) string {
 // not in a script, -1 at the beginning of the segment.
 func script(glyphs []glyph, k, base int) (n int, raised bool) {
 	first, end := glyphs[k], k+1
-	for end < len(glyphs) && math.Abs(glyphs[end].size-first.size) < 0.05*first.size &&
+	for end < len(glyphs) && end-k <= maxScript && math.Abs(glyphs[end].size-first.size) < 0.05*first.size &&
 		math.Abs(glyphs[end].base-first.base) < 0.05*first.size {
 		end++
 	}
