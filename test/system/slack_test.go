@@ -187,7 +187,9 @@ func TestLeaversLoseTheirSlackLink(t *testing.T) {
 	}
 	refused(1)
 	idp.activate(t, s.URL()+user, true)
-	s.answered(t, s.mention(t, answer{chars: 10, rate: 100, seed: 3}))
+	again := answer{chars: 150, rate: 150, seed: 3}
+	ts := s.mention(t, again)
+	s.awaitWorkspace(t, "an answer", func() bool { return s.says(ts, bareText(again.in("").want)) })
 	must(t, idp.call(t.Context(), http.MethodDelete, s.URL()+user, nil, nil))
 	refused(2)
 }
