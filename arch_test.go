@@ -23,7 +23,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // except packages in an internal folder, which belong to the package around it. ARCHITECTURE.md describes the packages
 // in the same order.
 var order = []string{
-	"clients/go", "test/leak", "test/must", "migrations",
+	"clients/go", "test/leak", "test/must", "test/network", "migrations",
 	"internal/fault", "internal/timeout", "internal/proxy", "internal/proxy/proxytest", "internal/dial", "internal/japan",
 	"internal/uuidv7", "internal/runes", "internal/ngram", "internal/lru", "internal/doctor", "internal/work", "internal/secret", "internal/crx", "internal/ooxml",
 	"internal/sandbox", "internal/sandbox/sandboxtest",

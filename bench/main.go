@@ -63,6 +63,7 @@ func sections() []section {
 		{"project", measureProject},
 		{"documents", measureDocuments},
 		{"slack", measureSlack},
+		{"backup", measureBackup},
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -53,31 +54,44 @@ func measureSlack(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// sendEvents sends events at slackRate, each at its due time, and returns the duration of each request in ms.
+// sendEvents sends events at slackRate and returns the duration of each request in ms.
 func sendEvents(ctx context.Context, url string, round, seconds int) ([]float64, error) {
-	took := make([]float64, seconds*slackRate)
-	errs := make([]error, len(took))
-	var sent sync.WaitGroup
+	enough := make(chan struct{})
+	return atRate(ctx, slackRate, enough, func(i int) error {
+		if i == seconds*slackRate-1 {
+			close(enough)
+		}
+		return sendEvent(ctx, url, fmt.Sprintf("Ev%02d%08d", round, i))
+	})
+}
+
+// atRate makes perSecond calls a second, each at its due time, until enough is closed. It returns the time from when each
+// was due to its end in ms.
+func atRate(ctx context.Context, perSecond int, enough <-chan struct{}, call func(i int) error) ([]float64, error) {
+	var mu sync.Mutex // Guards took and failed.
+	var took []float64
+	var failed error
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	began := time.Now()
-	for i := range took {
-		due := began.Add(time.Duration(i) * time.Second / slackRate)
+	for i := 0; ; i++ {
+		due := began.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
 		select {
 		case <-time.After(time.Until(due)):
+		case <-enough:
+			calls.Wait()
+			return took, failed
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		sent.Go(func() {
-			errs[i] = sendEvent(ctx, url, fmt.Sprintf("Ev%02d%08d", round, i))
-			took[i] = float64(time.Since(due).Microseconds()) / 1000
+		calls.Go(func() {
+			err := call(i)
+			ms := float64(time.Since(due).Microseconds()) / 1000
+			mu.Lock()
+			defer mu.Unlock()
+			took, failed = append(took, ms), cmp.Or(failed, err)
 		})
 	}
-	sent.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return took, nil
 }
 
 // sendEvent sends a signed event with a mention.

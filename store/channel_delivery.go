@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // claimableChannel is the channel on which servers are notified of events and deliveries that may be claimed. It has no
@@ -81,6 +83,13 @@ func (db *DB) RenewDeliveries(
 		    RETURNING d.answer_id
 		)
 		SELECT answer_id FROM held EXCEPT SELECT answer_id FROM renewed`, answers, claims, lease))
+}
+
+func (db *DB) CheckMember(ctx context.Context, member identity.Owner) error {
+	return execRow(ctx, db.pool, org.ErrNoMember, `
+		SELECT 1 FROM users u JOIN organizations o ON o.id = u.organization_id
+		WHERE u.organization_id = $1 AND u.id = $2 AND `+memberState+` = $3`,
+		member.OrganizationID, member.UserID, identity.StateActive)
 }
 
 func (db *DB) WatchChannels(ctx context.Context, notify func()) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -174,7 +175,7 @@ func findSCIMUser(ctx context.Context, q querier, organizationID, id uuid.UUID) 
 	return findRow[scim.User](ctx, q, org.ErrNoMember, selectSCIMUser+` AND u.id = $2`, organizationID, id)
 }
 
-func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft, subject uuid.UUID,
+func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft,
 	decide func(org.MemberContext) (org.MemberChange, error),
 ) (scim.User, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (none scim.User, _ error) {
@@ -200,7 +201,7 @@ func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft,
 		case len(known) == 1:
 			err = fault.Errorf(scim.Uniqueness, "メールアドレス %s は、すでに別のメンバーが使用しています。", d.Email)
 		default:
-			err = insertSCIMMember(ctx, tx, client, id, subject, d)
+			err = insertSCIMMember(ctx, tx, client, id, d)
 		}
 		if err != nil {
 			return none, err
@@ -231,39 +232,51 @@ func restoreSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid
 }
 
 // insertSCIMMember adds a member for single sign-on.
-func insertSCIMMember(ctx context.Context, tx pgx.Tx, client scim.Client, id, subject uuid.UUID, d scim.Draft) error {
-	if err := checkSCIMUser(ctx, tx, client, id, d); err != nil {
-		return err
-	}
+func insertSCIMMember(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID, d scim.Draft) error {
 	free, err := freeSeats(ctx, tx, client.OrganizationID)
 	switch {
 	case err != nil:
 		return err
 	case d.Active && free <= 0:
 		return org.ErrNoSeat
-	case subject == uuid.Nil:
-		return scim.ErrNeedsAccount
 	}
-	state := identity.StateActive
-	if !d.Active {
-		state = identity.StateInactive
+	subject, err := externalAccount(ctx, tx, d)
+	if err != nil {
+		return err
 	}
-	m := org.Member{ID: id, OrganizationID: client.OrganizationID, Subject: subject.String(), Email: d.Email, Name: d.Name}
+	m := org.Member{ID: id, OrganizationID: client.OrganizationID, Subject: subject, Email: d.Email, Name: d.Name}
 	if err := insertUser(ctx, tx, identity.NewUser{
-		ID: id, OrganizationID: m.OrganizationID, Subject: m.Subject, Email: d.Email, Name: d.Name,
+		ID: id, OrganizationID: m.OrganizationID, Subject: subject, Email: d.Email, Name: d.Name,
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
 	}); err != nil {
 		return err
 	}
-	if err := exec(ctx, tx, `UPDATE users SET state = $2 WHERE id = $1 AND state <> $2`, id, state); err != nil {
-		return err
-	}
-	if err := endEarlierSessions(ctx, tx, m.Subject, time.Now()); err != nil {
-		return err
+	state := identity.StateActive
+	if !d.Active {
+		state = identity.StateInactive
+		if err := exec(ctx, tx, `UPDATE users SET state = $2 WHERE id = $1`, id, state); err != nil {
+			return err
+		}
 	}
 	return audit(ctx, tx, memberEvent(client.By(), org.ActionProvision, m, changed([]org.Change{
 		{Field: "name", After: d.Name}, {Field: "external_id", After: d.ExternalID}, {Field: "state", After: string(state)},
 	})...))
+}
+
+// externalAccount returns the subject of the account for a new member. As pool.CreateExternalUser does, it adds the
+// account if necessary, and refuses an address that belongs to an account with a password.
+func externalAccount(ctx context.Context, tx pgx.Tx, d scim.Draft) (string, error) {
+	added := uuid.New()
+	sub, err := findValue[uuid.UUID](ctx, tx,
+		fault.Errorf(scim.Uniqueness, "このメールアドレスは、パスワードでログインする別のアカウントが使用しています。"), `
+		INSERT INTO pool_users AS p (sub, email, email_verified, name, status, enabled, version, created_at, updated_at)
+		VALUES ($1, $2, true, $3, $4, true, 1, now(), now())
+		ON CONFLICT (email) DO UPDATE SET email = p.email WHERE p.status = $4
+		RETURNING sub`, added, d.Email, d.Name, pool.StatusExternalProvider)
+	if err == nil && sub != added {
+		err = endEarlierSessions(ctx, tx, sub.String(), time.Now())
+	}
+	return sub.String(), err
 }
 
 // checkSCIMUser refuses names and external ids of other users. The organization must be locked.

@@ -154,12 +154,24 @@ func (c *restoreCommand) Run(ctx context.Context, out *output, logs *logOutput) 
 		return err
 	}
 	if c.Rehearse {
-		if err := os.MkdirAll(c.Report, 0o700); err != nil { // Before the rehearsal, which may take hours.
+		if err := prepareReports(c.Report); err != nil { // Before the rehearsal, which may take hours.
 			return fmt.Errorf("--report: %w", err)
 		}
 		return c.rehearse(ctx, source, out, logs)
 	}
 	return c.restore(ctx, source, out, logs)
+}
+
+// prepareReports creates the folder for reports, and checks that a file can be written there.
+func prepareReports(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "restore-rehearsal-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // identities parses the keys of an encrypted backup.

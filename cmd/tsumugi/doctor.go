@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -143,10 +144,14 @@ func (e *examination) notRunning(ctx context.Context, err error) doctor.Result {
 			"PostgreSQLをインストールするか、TSUMUGI_POSTGRES_BINまたはDATABASE_URLを設定してください。",
 			"Install PostgreSQL, or set TSUMUGI_POSTGRES_BIN or DATABASE_URL.")
 	}
-	return doctor.Found("組み込みのデータベース（PostgreSQL %s）は起動していません: %s",
-		"the embedded database (PostgreSQL %s) is not running: %s", version, doctor.Cause(err)).Warn(
-		"サーバーを起動してから、もう一度確認してください。別のデータフォルダーを使う場合はTSUMUGI_DATAを設定してください。",
-		"Start the server and check again. For another data folder, set TSUMUGI_DATA.")
+	r := doctor.Found("組み込みのデータベース（PostgreSQL %s）は、データフォルダー%sで起動していません。",
+		"the embedded database (PostgreSQL %s) is not running on the data folder %s", version, e.Data)
+	if !errors.Is(err, postgres.ErrNotRunning) {
+		r = doctor.Found("組み込みのデータベースの状態を確認できません: %s", "the state of the embedded database is unknown: %s",
+			doctor.Cause(err))
+	}
+	return r.Warn("サーバーを起動してから、もう一度確認してください。サーバーと同じOSユーザーで実行し、別のデータフォルダーを使う場合はTSUMUGI_DATAを設定してください。",
+		"Start the server and check again, as its operating system user. For another data folder, set TSUMUGI_DATA.")
 }
 
 // addresses returns the URLs of the configuration.

@@ -380,7 +380,8 @@ func TestDoctorWithTheEmbeddedDatabase(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	o := operating{t, []string{"TSUMUGI_DATA=" + data}}
-	if d := o.diagnose(); !d.OK || d.of("migrations")[0].State != doctor.Warning {
+	if d := o.diagnose(); !d.OK || d.of("migrations")[0].State != doctor.Warning ||
+		!strings.HasSuffix(d.of("database")[0].Found, " is not running on the data folder "+data) {
 		t.Errorf("%+v", d)
 	}
 	if _, err := os.Stat(data); !os.IsNotExist(err) {

@@ -311,7 +311,7 @@ func TestR91_SecretsByCommand(t *testing.T) {
 	o := on(t)
 	key := strings.TrimSpace(o.do("secret", "new"))
 	o.do("keys", "rotate")
-	o.refused("TSUMUGI_SECRET_KEY", "secret", "rotate")
+	o.refused("(TSUMUGI_SECRET_KEY) is missing", "secret", "rotate")
 	o.refused("--secret-key", "secret", "rotate", "--secret-key", key[:20])
 	o.environ = append(o.environ, "TSUMUGI_SECRET_KEY="+key)
 	if out := o.do("secret", "rotate"); !strings.HasPrefix(out, "2 secrets are encrypted with the key ") ||

@@ -18,23 +18,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
 	"github.com/tsumugi-ai/tsumugi/test/must"
+	"github.com/tsumugi-ai/tsumugi/test/network"
 )
-
-// ownNetwork is the environment variable that is set in the child process of inOwnNetwork.
-const ownNetwork = "TSUMUGI_TEST_OWN_NETWORK"
 
 // TestThroughTinyproxy connects through a real proxy with a password. The names of the operator's settings are sent to
 // it; of a page, only the checked address. The test runs itself in a network whose loopback device has a public address.
 func TestThroughTinyproxy(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(ownNetwork) == "" {
-		inOwnNetwork(t)
+	if _, err := exec.LookPath("tinyproxy"); err != nil {
+		t.Skip("needs tinyproxy")
+	}
+	if !network.Own(t) {
 		return
 	}
 	hosts := "127.0.0.1 localhost model.example.com search.example.com mail.example.com\n93.184.215.14 pages.example.com\n"
 	file := filepath.Join(t.TempDir(), "hosts")
 	must.Succeed(t, os.WriteFile(file, []byte(hosts), 0o600))
-	script := `ip link set lo up; ip address add 93.184.215.14/32 dev lo; mount --bind "$0" /etc/hosts`
+	script := `ip address add 93.184.215.14/32 dev lo; mount --bind "$0" /etc/hosts`
 	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -84,27 +84,6 @@ func TestThroughTinyproxy(t *testing.T) {
 	}
 	if strings.Contains(requests, "pages.example.com:443") {
 		t.Errorf("the proxy has received the name of the page: %s", requests)
-	}
-}
-
-// inOwnNetwork runs the test in a child process with its own network and mounts.
-func inOwnNetwork(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"tinyproxy", "unshare", "ip"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs %s", program)
-		}
-	}
-	isolated := []string{"--net", "--mount"}
-	//nolint:gosec // Constants.
-	if exec.CommandContext(t.Context(), "unshare", append(isolated, "true")...).Run() != nil {
-		t.Skip("needs root, and namespaces, which are not allowed here")
-	}
-	//nolint:gosec // Itself.
-	cmd := exec.CommandContext(t.Context(), "unshare", append(isolated, os.Args[0], "-test.run=^"+t.Name()+"$")...)
-	cmd.Env = append(os.Environ(), ownNetwork+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
 	}
 }
 

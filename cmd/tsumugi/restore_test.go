@@ -170,8 +170,9 @@ func TestRehearsal(t *testing.T) {
 	occupied := filepath.Join(reports, "occupied")
 	must.Succeed(t, os.WriteFile(occupied, nil, 0o600))
 	// Before the rehearsal, which may take hours, and which needs a database that this URL does not have.
-	i.refused("--report", "restore", target, "--rehearse", "--report", filepath.Join(occupied, "reports"), "--database",
-		"postgres://127.0.0.1:1/none")
+	for _, unusable := range []string{filepath.Join(occupied, "reports"), "/proc"} {
+		i.refused("--report", "restore", target, "--rehearse", "--report", unusable, "--database", "postgres://127.0.0.1:1/none")
+	}
 	reports = filepath.Join(reports, "new", "folder")
 	rehearse := []string{"restore", target, "--rehearse", "--report", reports}
 	i.do(rehearse...)

@@ -17,6 +17,14 @@ type sealing struct {
 	SecretKey secret.Keyring `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY,…" help:"Key that encrypts secrets in the database, as tsumugi secret new prints it. Several with commas between: the first one encrypts, all of them decrypt."`
 }
 
+// requireKey returns an error without a key.
+func (s sealing) requireKey() error {
+	if s.SecretKey.Empty() {
+		return errors.New("--secret-key (TSUMUGI_SECRET_KEY) is missing")
+	}
+	return nil
+}
+
 type secretCommand struct {
 	New    secretNewCommand    `cmd:"" help:"Print a new key for TSUMUGI_SECRET_KEY."`
 	Seal   secretSealCommand   `cmd:"" help:"Encrypt a provider's key, read from standard input, for the file of TSUMUGI_MODELS."`
@@ -40,8 +48,8 @@ const maxSealed = 16 << 10
 
 // Run encrypts a provider's key and prints the result, which replaces the key in the file of TSUMUGI_MODELS.
 func (c *secretSealCommand) Run(in *input, out *output) error {
-	if c.SecretKey.Empty() {
-		return errors.New("--secret-key (TSUMUGI_SECRET_KEY) is missing")
+	if err := c.requireKey(); err != nil {
+		return err
 	}
 	plain, err := io.ReadAll(io.LimitReader(in, maxSealed+1))
 	if err != nil {
@@ -65,6 +73,9 @@ type secretRotateCommand struct {
 
 // Run encrypts all secrets with the first key.
 func (c *secretRotateCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	if err := c.requireKey(); err != nil {
+		return err
+	}
 	all, sealed, err := db.RotateSecrets(ctx, operator())
 	if err != nil {
 		return err

@@ -185,7 +185,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SSO: shared, SAML: s.saml, OIDC: s.oidc, Tools: s.tools,
-		SCIM:     scim.NewService(db, s.accounts.users, s.org, public, log.With("part", "scim")),
+		SCIM:     scim.NewService(db, s.org, public, log.With("part", "scim")),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {

@@ -210,11 +210,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
 	notices := org.NewService(f.db, accounts, notified, log)
 	notices.Start()
-	var external scim.Accounts
-	if with.pool {
-		external = f.users.Pool
-	}
-	services.SCIM = scim.NewService(f.db, external, notices, issuer, log)
+	services.SCIM = scim.NewService(f.db, notices, issuer, log)
 	people := identity.NewService(f.db, oauth.NewVerifier(f.db, tokens), log)
 	services.OAuth = oauth.NewService(oauth.Config{
 		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),

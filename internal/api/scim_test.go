@@ -285,6 +285,7 @@ func TestSCIMRefusals(t *testing.T) {
 		{400, "invalidSyntax", "POST", "/Users", with("schemas", []string{"urn:example:Other"})},
 		{400, "invalidValue", "POST", "/Users", with("userName", "")},
 		{400, "invalidValue", "POST", "/Users", with("emails", []fields{{"value": "no address"}})},
+		{400, "invalidValue", "POST", "/Users", with("emails", []fields{{"value": "neu@[192.0.2.1]"}})},
 		{409, "uniqueness", "POST", "/Users", with("externalId", "taken")},
 		{400, "invalidValue", "PATCH", "/Groups/" + group, replace("members", []fields{{"value": group, "type": "Group"}})},
 		{400, "invalidValue", "PATCH", "/Groups/" + group, replace("members", []fields{{"value": group}})},

@@ -24,7 +24,11 @@ func (h *eventHandler) own(ctx context.Context, answerID uuid.UUID) (*Delivery, 
 	case d.Person != h.to.Person:
 		return nil, h.refuse(ctx, textOthers)
 	}
-	return d, nil
+	err = h.Store.CheckMember(ctx, d.owner())
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil, h.refuse(ctx, textRemoved)
+	}
+	return d, err
 }
 
 // stop stops the answer of the event, or without one the person's last answer in the thread.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
@@ -156,7 +157,7 @@ func TestApprovalInTheThread(t *testing.T) {
 }
 
 // TestR88_DecisionsMadeElsewhereAreShown: the message of a request loses its buttons after a decision in the app, at the
-// expiry, and when its answer is stopped or deleted.
+// expiry, when its answer is stopped or deleted, and when the person who decides becomes inactive.
 func TestR88_DecisionsMadeElsewhereAreShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -175,11 +176,14 @@ func TestR88_DecisionsMadeElsewhereAreShown(t *testing.T) {
 		"deleted": {chat.ApprovalCanceled, func(f *fixture, of chat.ToolApproval) {
 			f.must(f.chat.DeleteThread(f.t.Context(), f.sato, of.ThreadID))
 		}, false},
+		"deactivated member": {chat.ApprovalCanceled, func(f *fixture, _ chat.ToolApproval) {
+			f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, f.sato.UserID)
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, box := newApprovalFixture(t)
-			f.take(f.start(), f.mention("sato", "送って"))
+			f.take(f.startWith(channel.Config{AccessCheck: 10 * time.Millisecond}), f.mention("sato", "送って"))
 			f.callTool("")
 			test.act(f, *f.requested(chat.ApprovalWaiting).Draft.Approval)
 			if test.continues {

@@ -35,7 +35,7 @@ type deliveryWorker struct {
 	log        *slog.Logger
 	writtenAt  map[Ref]time.Time // Time of the last write to each message.
 	inProject  bool              // The thread is in a project, whose access the person can lose, or unknown.
-	checkedAt  time.Time         // When the access to the thread was last checked.
+	checkedAt  time.Time         // When the person's access to the thread was last checked.
 	pause      time.Time         // End of the pause after a failed call.
 	writableAt time.Time         // Time of the last write plus the interval for a message.
 
@@ -205,12 +205,15 @@ func (w *deliveryWorker) watch(ctx context.Context, a chat.Attachment) (done boo
 }
 
 // checkAccess returns an error with the code fault.NotFound if the person may no longer open the thread, because they
-// have lost access to its project.
+// are no longer an active member or have lost access to its project.
 func (w *deliveryWorker) checkAccess(ctx context.Context) error {
-	if !w.inProject || time.Since(w.checkedAt) < w.cfg.AccessCheck {
+	if time.Since(w.checkedAt) < w.cfg.AccessCheck {
 		return nil
 	}
-	_, err := w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
+	err := w.Store.CheckMember(ctx, w.owner())
+	if err == nil && w.inProject {
+		_, err = w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
+	}
 	if fault.CodeOf(err) == fault.NotFound {
 		return err
 	}
@@ -227,6 +230,9 @@ func (w *deliveryWorker) complete(ctx context.Context) (done bool, _ error) {
 		w.approvals, err = w.Chat.ListAnswerApprovals(ctx, w.owner(), w.AnswerID)
 	}
 	if err != nil || !m.Status.Terminal() {
+		return false, err
+	}
+	if err := w.checkAccess(ctx); err != nil {
 		return false, err
 	}
 	now := view{run: m.Run, text: m.Content, ended: true, state: StateDone, cited: m.Cited(), notice: m.Notice()}
@@ -257,12 +263,9 @@ func (w *deliveryWorker) isDeleted(ctx context.Context) bool {
 }
 
 // idle returns the time to wait for more text: until the stream reaches its maximum age, or the next check of the
-// access to the thread.
+// person's access.
 func (w *deliveryWorker) idle() time.Duration {
-	wait := time.Minute
-	if w.inProject {
-		wait = w.cfg.AccessCheck
-	}
+	wait := w.cfg.AccessCheck
 	if i := len(w.Progress.Messages) - 1; i >= 0 && w.Progress.Messages[i].Streaming {
 		wait = min(wait, max(time.Until(w.Progress.Messages[i].StartedAt.Add(w.traits.AppendLifetime)), time.Millisecond))
 	}

@@ -203,6 +203,8 @@ func (r *rows) ReleaseDelivery(_ context.Context, d channel.Delivery, after time
 	return r.change(d, func(row *row) { row.Claim, row.until = uuid.Nil, time.Now().Add(after) })
 }
 
+func (r *rows) CheckMember(context.Context, identity.Owner) error { return nil }
+
 func (r *rows) RenewDeliveries(
 	_ context.Context, held []channel.Delivery, lease time.Duration,
 ) (lost []uuid.UUID, _ error) {

@@ -36,7 +36,7 @@ type Config struct {
 	MaxPause      time.Duration // Longest pause, except after a refused call: ten times as long. Default 30 s.
 	BusyRetry     time.Duration // Retry interval of a question while another answer runs. Default 1 s.
 	LinkRetry     time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
-	AccessCheck   time.Duration // Interval of checks of the access to an answer's project. Default 2 s.
+	AccessCheck   time.Duration // Interval of checks of a person's access to an answer. Default 2 s.
 	MaxWait       time.Duration // Longest wait for another answer and for files. Default 10 min.
 	MaxAttempts   int           // For an event whose handling fails. Default 8.
 	MaxRefusals   int           // Consecutive refused calls until a delivery is given up. Default 12, in 20 min.

@@ -155,6 +155,8 @@ type Store interface {
 	EndDelivery(ctx context.Context, d Delivery) error
 	// ReleaseDelivery ends the claim. Another server may claim the delivery after a duration.
 	ReleaseDelivery(ctx context.Context, d Delivery, after time.Duration) error
+	// CheckMember returns an error with the code fault.NotFound unless the member exists and is active.
+	CheckMember(ctx context.Context, member identity.Owner) error
 	// WatchChannels calls notify when there may be an event or a delivery to claim, until ctx ends.
 	WatchChannels(ctx context.Context, notify func())
 

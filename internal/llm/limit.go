@@ -28,7 +28,7 @@ var errLimit = errors.New("llm: the limit for the provider is reached")
 
 // limits limits the requests of all servers to a provider.
 type limits struct {
-	key    string        // Of the provider, for the counts of all servers.
+	key    string        // Of the provider, for the counts of all servers. Providers may share an address.
 	calls  chan struct{} // A slot for each concurrent call of this server; nil for no limit.
 	tokens *rate.Limiter // Nil for no limit.
 
@@ -40,7 +40,7 @@ type limits struct {
 }
 
 func newLimits(p Provider, running *tally.Level, used *tally.Count) *limits {
-	l := &limits{key: tally.Key(p.Config.BaseURL + " " + p.Config.APIKey), running: running, used: used}
+	l := &limits{key: tally.Key(p.Config.BaseURL + " " + p.Config.APIKey + " " + p.Routes[0].ID), running: running, used: used}
 	if p.MaxConcurrent > 0 {
 		l.calls = make(chan struct{}, p.MaxConcurrent)
 	}
@@ -126,16 +126,19 @@ func (l *limits) end() {
 	l.running.Set(l.key, l.own)
 }
 
-// spend counts tokens of this server after its call.
+// spend counts tokens of this server after its call. A negative number returns tokens that the call did not use.
 func (l *limits) spend(tokens int) {
 	l.take(tokens)
 	l.used.Add(l.key, tokens)
 }
 
-// take removes tokens from the bucket. Later requests wait for them.
+// take removes tokens from the bucket, for which later requests wait, or returns them.
 func (l *limits) take(tokens int) {
 	if l.tokens == nil {
 		return
+	}
+	if tokens < 0 { // The bucket does not become fuller than its size.
+		l.tokens.ReserveN(time.Now(), tokens)
 	}
 	for tokens > 0 {
 		part := min(tokens, l.tokens.Burst())

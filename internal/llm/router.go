@@ -210,11 +210,22 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 	if to.Fallback != "" {
 		patience = min(patience, shortPatience)
 	}
-	leave, err := to.provider.limits.enter(ctx, estimateInput(&req), patience)
+	estimate, began, write := estimateInput(&req), false, emit
+	leave, err := to.provider.limits.enter(ctx, estimate, patience)
 	if err != nil {
 		return Result{Model: to.Model, ModelID: to.ID}, err
 	}
-	defer func() { leave(result.Usage.InputTokens + result.Usage.OutputTokens) }()
+	emit = func(text string) {
+		began = true
+		write(text)
+	}
+	defer func() {
+		used := result.Usage.InputTokens + result.Usage.OutputTokens
+		if used == 0 && (err == nil || began) {
+			used = estimate // The provider has not reported the number.
+		}
+		leave(used)
+	}()
 	req.Model = to.Model
 	if to.NoTools && len(req.Tools) > 0 && !req.Exact {
 		req.Tools, req.ToolChoice, req.ParallelToolCalls = nil, ToolChoice{}, nil

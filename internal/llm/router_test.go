@@ -3,6 +3,7 @@ package llm_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -260,22 +261,14 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 		release := make(chan struct{})
 		var now, most atomic.Int32
 		server := func() (*llm.Router, func()) {
-			feed := must.Get(stream.NewFeed(network.Node()))(t)
-			counts := tally.New(feed, slog.New(slog.DiscardHandler))
-			router := must.Get(llm.NewRouter(llm.Catalog{Default: "a", Servers: counts, Providers: []llm.Provider{{
+			return newServer(t, network, llm.Provider{
 				MaxConcurrent: 3, TokensPerMinute: 6000, Routes: []llm.Route{route("a", "", "")},
 				Config: inMemory(func(context.Context) {
 					most.Store(max(most.Load(), now.Add(1)))
 					<-release
 					now.Add(-1)
 				}),
-			}}}, slog.New(slog.DiscardHandler)))(t)
-			counts.Start()
-			return router, func() {
-				counts.Stop()
-				feed.Close()
-				router.Close()
-			}
+			})
 		}
 		first, stopFirst := server()
 		defer stopFirst()
@@ -314,6 +307,103 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 			t.Errorf("3,600 further tokens took %v", took)
 		}
 	})
+}
+
+// TestTokensOfFailedCallsAreReturned: the tokens that a failed call did not use are free again, on all servers.
+func TestTokensOfFailedCallsAreReturned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		var fails atomic.Bool
+		fails.Store(true)
+		working := inMemory(func(context.Context) {})
+		failing := working
+		failing.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			if fails.Load() {
+				return nil, errors.New("refused")
+			}
+			return working.Transport.RoundTrip(req)
+		})
+		first, stopFirst := newServer(t, network, llm.Provider{
+			TokensPerMinute: 600, Routes: []llm.Route{route("a", "", "")}, Config: failing,
+		})
+		defer stopFirst()
+		second, stopSecond := newServer(t, network, llm.Provider{
+			TokensPerMinute: 600, Routes: []llm.Route{route("a", "", "")}, Config: failing,
+		})
+		defer stopSecond()
+		for range 40 {
+			if _, err := first.Stream(t.Context(), question(), func(string) {}); err == nil {
+				t.Fatal("the call did not fail")
+			}
+		}
+		<-time.After(time.Second) // Time for the exchange of the counts.
+		fails.Store(false)
+		for _, router := range []*llm.Router{first, second} {
+			start := time.Now()
+			if _, err := router.Stream(t.Context(), question(), func(string) {}); err != nil || time.Since(start) > 0 {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+		}
+	})
+}
+
+// TestProvidersOfOneAddressHaveTheirOwnLimits: each of two providers of an address is limited on all servers.
+func TestProvidersOfOneAddressHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		release := make(chan struct{})
+		now := map[string]*atomic.Int32{"a": {}, "b": {}}
+		provider := func(model string) llm.Provider {
+			return llm.Provider{
+				MaxConcurrent: 3, Routes: []llm.Route{route(model, "", "")}, Config: inMemory(func(context.Context) {
+					now[model].Add(1)
+					<-release
+				}),
+			}
+		}
+		first, stopFirst := newServer(t, network, provider("a"), provider("b"))
+		defer stopFirst()
+		second, stopSecond := newServer(t, network, provider("a"), provider("b"))
+		defer stopSecond()
+		var calls sync.WaitGroup
+		call := func(router *llm.Router, model string, times int) {
+			for range times {
+				calls.Go(func() {
+					if _, err := router.Stream(t.Context(), questionFor(model), func(string) {}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			<-time.After(time.Second) // Time for the exchange of the counts.
+		}
+		call(first, "a", 2)
+		call(first, "b", 1)
+		call(second, "a", 2)
+		call(second, "b", 2)
+		if a, b := now["a"].Load(), now["b"].Load(); a != 3 || b != 3 {
+			t.Errorf("%d and %d calls at once, want 3 of each", a, b)
+		}
+		close(release)
+		calls.Wait()
+	})
+}
+
+// newServer returns a server's Router, which shares its counts over a network, and a function that stops it.
+func newServer(t *testing.T, network *streamtest.Network, providers ...llm.Provider) (*llm.Router, func()) {
+	t.Helper()
+	feed := must.Get(stream.NewFeed(network.Node()))(t)
+	counts := tally.New(feed, slog.New(slog.DiscardHandler))
+	router := must.Get(llm.NewRouter(llm.Catalog{
+		Default: providers[0].Routes[0].ID, Servers: counts, Providers: providers,
+	}, slog.New(slog.DiscardHandler)))(t)
+	counts.Start()
+	return router, func() {
+		counts.Stop()
+		feed.Close()
+		router.Close()
+	}
 }
 
 // TestCallerLeavesTheLine: a caller that disconnects while waiting releases its place.

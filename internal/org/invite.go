@@ -242,10 +242,8 @@ func CleanAddress(field, address string) (string, error) {
 	return address, nil
 }
 
-// notInAddress reports whether a character is not allowed in addresses.
-func notInAddress(r rune) bool {
-	return r <= ' ' || r >= 0x7F || r == '"' || r == '<' || r == '>' || r == ','
-}
+// notInAddress reports whether a character is not allowed in addresses, as in the user pool.
+func notInAddress(r rune) bool { return r <= ' ' || r >= 0x7F || strings.ContainsRune(`"<>,[]`, r) }
 
 func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, error) {
 	people, err := json.Marshal(call.Invitees)

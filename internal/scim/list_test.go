@@ -120,7 +120,7 @@ func newDirectory(t *testing.T) *directory {
 		}
 	}
 	d := &directory{countingStore: &countingStore{DB: db}, t: t, token: secret}
-	service := scim.NewService(d.countingStore, nil, nil, "https://tsumugi.example", slog.New(slog.DiscardHandler))
+	service := scim.NewService(d.countingStore, nil, "https://tsumugi.example", slog.New(slog.DiscardHandler))
 	d.handler = scim.NewHandler(service, scim.HandlerConfig{
 		Origin: func(*http.Request) (netip.Addr, string) { return netip.Addr{}, "" },
 		Admit:  func(scim.Client) error { return nil },

@@ -160,11 +160,10 @@ type Store interface {
 	// FindSCIMUser returns a user. If it does not exist, the error has the code fault.NotFound.
 	FindSCIMUser(ctx context.Context, organizationID, id uuid.UUID) (User, error)
 
-	// AddSCIMUser adds a member, and logs it. subject is the member's account, or uuid.Nil before it exists. If a new
-	// member needs an account, the error is ErrNeedsAccount. A member who was deleted by SCIM and has the same address
-	// is restored; decide then returns the change. If an attribute is taken, the error has the code Uniqueness; without
-	// a seat, fault.NoSeat.
-	AddSCIMUser(ctx context.Context, client Client, draft Draft, subject uuid.UUID,
+	// AddSCIMUser adds a member with an account in the user pool, and logs it. A member who was deleted by SCIM and has
+	// the same address is restored; decide then returns the change. If an attribute is taken, or the address belongs to
+	// an account with a password, the error has the code Uniqueness; without a seat, fault.NoSeat.
+	AddSCIMUser(ctx context.Context, client Client, draft Draft,
 		decide func(org.MemberContext) (org.MemberChange, error)) (User, error)
 
 	// ChangeSCIMUser calls decide for the change of a user, then stores and logs it, with the organization locked.
@@ -209,16 +208,6 @@ type Store interface {
 	RevokeSCIMToken(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 }
 
-// ErrNeedsAccount means that a new member needs an account in the user pool first.
-var ErrNeedsAccount = fault.Errorf(fault.Internal, "scim: the member needs an account")
-
-// Accounts creates accounts for people of other identity providers.
-type Accounts interface {
-	// CreateExternalUser returns the account for an address, and creates it if necessary. If the address belongs to an
-	// account with a password, the error has the code fault.Conflict.
-	CreateExternalUser(ctx context.Context, sub uuid.UUID, email, name string) (uuid.UUID, error)
-}
-
 // Members sends changes of members to the user pool.
 type Members interface {
 	// Settle sends the pending changes of a member. It is retried later after a failure.
@@ -227,14 +216,13 @@ type Members interface {
 
 // Service implements provisioning. It is safe for concurrent use and needs no stopping.
 type Service struct {
-	store    Store
-	accounts Accounts
-	members  Members
-	baseURL  string
-	log      *slog.Logger
+	store   Store
+	members Members
+	baseURL string
+	log     *slog.Logger
 }
 
 // NewService returns a Service. publicURL is the URL of the server, without a trailing slash.
-func NewService(store Store, accounts Accounts, members Members, publicURL string, log *slog.Logger) *Service {
-	return &Service{store: store, accounts: accounts, members: members, baseURL: publicURL + Path, log: log}
+func NewService(store Store, members Members, publicURL string, log *slog.Logger) *Service {
+	return &Service{store: store, members: members, baseURL: publicURL + Path, log: log}
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -211,18 +210,9 @@ func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any
 	if err != nil {
 		return nil, err
 	}
-	restore := func(r org.MemberContext) (org.MemberChange, error) { return r.Provision(d.Name, d.Active) }
-	u, err := s.store.AddSCIMUser(ctx, client, d, uuid.Nil, restore)
-	if errors.Is(err, ErrNeedsAccount) {
-		var subject uuid.UUID
-		subject, err = s.accounts.CreateExternalUser(ctx, uuid.Nil, d.Email, d.Name)
-		if fault.CodeOf(err) == fault.Conflict {
-			return nil, fault.Wrap(err, Uniqueness, "このメールアドレスは、パスワードでログインする別のアカウントが使用しています。")
-		}
-		if err == nil {
-			u, err = s.store.AddSCIMUser(ctx, client, d, subject, restore)
-		}
-	}
+	u, err := s.store.AddSCIMUser(ctx, client, d, func(r org.MemberContext) (org.MemberChange, error) {
+		return r.Provision(d.Name, d.Active)
+	})
 	if err != nil {
 		return nil, err
 	}

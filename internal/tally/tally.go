@@ -191,7 +191,7 @@ func (t *Tally) take(text []byte) {
 	}
 	t.mu.Unlock()
 	for _, e := range m.Counts {
-		if c := t.counts[e.Kind]; c != nil && e.N > 0 {
+		if c := t.counts[e.Kind]; c != nil {
 			c.received(e.Key, e.N)
 		}
 	}
@@ -221,9 +221,9 @@ func (t *Tally) Count(kind string, received func(key string, n int)) *Count {
 	return c
 }
 
-// Add counts n events for the other servers. It does not block.
+// Add counts n events for the other servers. A negative number takes back events. It does not block.
 func (c *Count) Add(key string, n int) {
-	if c == nil || n <= 0 {
+	if c == nil || n == 0 {
 		return
 	}
 	c.mu.Lock()

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// base is a Debian system with Caddy and PostgreSQL, which all tests copy.
+// base is a Debian system with Caddy, PostgreSQL and rpm, which all tests copy.
 var base struct {
 	sync.Once
 
@@ -84,7 +84,7 @@ func newDebian(t *testing.T) root {
 		}
 		//nolint:gosec // A script of the repository.
 		cmd := exec.Command("../../scripts/bootstrap", filepath.Join(base.dir, "debian"),
-			"--include=ca-certificates,caddy,fonts-ipafont-gothic,postgresql")
+			"--include=ca-certificates,caddy,fonts-ipafont-gothic,postgresql,rpm")
 		var log bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Run(); err != nil {

@@ -33,17 +33,59 @@ func TestUnitIsHardened(t *testing.T) {
 	}
 }
 
-// TestDebianPackage installs, upgrades, removes and purges the package as the README does, and runs the server with the
-// account, the settings and the command of its systemd unit. systemd itself does not run in a chroot.
-func TestDebianPackage(t *testing.T) {
+// packager installs and removes packages of a format.
+type packager struct {
+	arch            string // This machine's processor, as the packages name it.
+	install, remove []string
+	purge           []string // Removes what is left after remove; nil if only people do.
+	edited          string   // The edited settings after remove.
+}
+
+// rpm is a command for packages of Red Hat systems. Those that the package needs are Debian's here, which rpm does not
+// know.
+func rpm(args ...string) []string {
+	return append([]string{"rpm", "--force-debian", "--dbpath", "/var/lib/rpm", "--nodeps"}, args...)
+}
+
+// TestPackages installs, upgrades and removes the packages as the README does, and runs the server with the account, the
+// settings and the command of its systemd unit. systemd itself does not run in a chroot.
+func TestPackages(t *testing.T) {
 	t.Parallel()
-	files := dist(t, "*_"+runtime.GOARCH+".deb")
-	if len(files) != 1 {
-		t.Fatalf("packages: %v", files)
+	for format, p := range map[string]packager{
+		"deb": {
+			arch: runtime.GOARCH, install: []string{"apt", "install", "--yes"},
+			remove: []string{"apt", "remove", "--yes", "tsumugi"}, purge: []string{"apt", "purge", "--yes", "tsumugi"},
+			edited: settings,
+		},
+		"rpm": {
+			arch:    map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH],
+			install: rpm("--upgrade"), remove: rpm("--erase", "tsumugi"), edited: settings + ".rpmsave",
+		},
+	} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			p.test(t, format)
+		})
+	}
+}
+
+func (p packager) test(t *testing.T, format string) {
+	files, programs := dist(t, "*"+p.arch+"."+format), dist(t, "tsumugi-*-linux-"+runtime.GOARCH)
+	if len(files) != 1 || len(programs) != 1 {
+		t.Fatalf("packages: %v, programs: %v", files, programs)
 	}
 	d := newDebian(t)
-	command(t, "cp", files[0], d.path("tmp/new.deb"))
-	d.run(t, "apt", "install", "--yes", "/tmp/new.deb")
+	install := func(file string) {
+		t.Helper()
+		command(t, "cp", file, d.path("tmp/new."+format))
+		d.run(t, append(p.install, "/tmp/new."+format)...)
+		got := d.run(t, "stat", "--format=%A %U:%G /%n", "--", "usr/bin/tsumugi", settings, secret, "var/lib/tsumugi",
+			"usr/lib/systemd/system/tsumugi.service", "usr/share/doc/tsumugi/copyright")
+		if got != installed {
+			t.Errorf("the package installed\n%s", got)
+		}
+	}
+	install(files[0])
 	key := d.read(t, secret)
 	address := freeAddress(t)
 	edited := strings.Replace(d.read(t, settings), "127.0.0.1:8080", address, 1) +
@@ -56,11 +98,9 @@ func TestDebianPackage(t *testing.T) {
 	first.readPDF(t)
 	first.stop(t)
 
-	// The same program as the next version, not compressed, because compression takes most of a minute.
-	d.run(t, "dpkg-deb", "--raw-extract", "/tmp/new.deb", "/tmp/next")
-	d.run(t, "sed", "-i", `s/^Version: .*/&.1/`, "/tmp/next/DEBIAN/control")
-	d.run(t, "dpkg-deb", "-Znone", "--build", "/tmp/next", "/tmp/next.deb")
-	d.run(t, "apt", "install", "--yes", "/tmp/next.deb")
+	next := t.TempDir() // The same program as a later version.
+	command(t, "env", "VERSION=1000.0.0", "ARCH="+runtime.GOARCH, "BINARY="+programs[0], "../../scripts/package", format, next)
+	install(must.Get(filepath.Glob(filepath.Join(next, "*")))(t)[0])
 	if d.read(t, settings) != edited || d.read(t, secret) != key {
 		t.Error("the upgrade changed the settings or the secret key")
 	}
@@ -68,15 +108,28 @@ func TestDebianPackage(t *testing.T) {
 	second.hasAnswer(t, thread)
 	second.stop(t)
 
-	d.run(t, "apt", "remove", "--yes", "tsumugi")
-	if d.exists("usr/bin/tsumugi") || !d.exists("var/lib/tsumugi/postgres") || !d.exists(settings) {
+	d.run(t, p.remove...)
+	if d.exists("usr/bin/tsumugi") || d.exists("usr/lib/systemd/system/tsumugi.service") ||
+		!d.exists("var/lib/tsumugi/postgres") || d.read(t, p.edited) != edited || d.read(t, secret) != key {
 		t.Error("the removal did not remove the program only")
 	}
-	d.run(t, "apt", "purge", "--yes", "tsumugi")
+	if p.purge == nil {
+		return
+	}
+	d.run(t, p.purge...)
 	if d.exists("var/lib/tsumugi") || d.exists("etc/tsumugi") || strings.Contains(d.read(t, "etc/passwd"), "tsumugi") {
 		t.Error("the purge left data, settings or the account")
 	}
 }
+
+// installed are the modes and owners of the installed files.
+const installed = `-rwxr-xr-x root:root /usr/bin/tsumugi
+-rw-r----- root:tsumugi /etc/tsumugi/tsumugi.env
+-rw-r----- root:tsumugi /etc/tsumugi/secret.env
+drwx------ tsumugi:tsumugi /var/lib/tsumugi
+-rw-r--r-- root:root /usr/lib/systemd/system/tsumugi.service
+-rw-r--r-- root:root /usr/share/doc/tsumugi/copyright
+`
 
 // service starts the server with the account, the settings and the command of the installed unit.
 func (r root) service(t *testing.T, address string) *server {

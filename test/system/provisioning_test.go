@@ -36,6 +36,31 @@ type leaver struct {
 	ended    chan time.Time // Receives the times at which the stream and the socket end.
 }
 
+// provider is an identity provider that provisions members by SCIM.
+type provider struct{ *client }
+
+func newProvider(t *testing.T, r *rig) provider {
+	t.Helper()
+	admin := signInAs(t, r.URL(), demoAdministrator)
+	var token struct{ Token string }
+	must(t, admin.call(t.Context(), http.MethodPost, r.URL()+"/v1/scim-config/token", map[string]string{"name": "IdP"},
+		&token))
+	return provider{&client{http: admin.http, token: token.Token}}
+}
+
+// activate sets a user's attribute active.
+func (p provider) activate(t *testing.T, user string, active bool) {
+	t.Helper()
+	var changed scimUser
+	must(t, p.call(t.Context(), http.MethodPatch, user, map[string]any{
+		"schemas":    []string{"urn:ietf:params:scim:api:messages:2.0:PatchOp"},
+		"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}},
+	}, &changed))
+	if changed.Active != active {
+		t.Errorf("changed to %+v", changed)
+	}
+}
+
 // TestTenThousandUsersAreProvisioned provisions users through three servers. It deactivates 100 of them, who follow an
 // answer, have a live socket and use a personal access token at different servers. All of these end at once. A
 // reactivated member signs in again, and has the same threads.
@@ -54,10 +79,7 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 		must(t, err)
 	}
 	exec(`UPDATE contracts SET seats = $1`, 2*users)
-	admin := signInAs(t, r.URL(), demoAdministrator)
-	var token struct{ Token string }
-	must(t, admin.call(ctx, http.MethodPost, r.URL()+"/v1/scim-config/token", map[string]string{"name": "IdP"}, &token))
-	provider := &client{http: admin.http, token: token.Token}
+	provider := newProvider(t, r)
 
 	began, created, next := time.Now(), make([]scimUser, users), atomic.Int64{}
 	var work sync.WaitGroup
@@ -97,14 +119,7 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 	}
 	set := func(n int, active bool) {
 		t.Helper()
-		var changed scimUser
-		must(t, provider.call(ctx, http.MethodPatch, r.at((n+2)%3)()+"/scim/v2/Users/"+created[n].ID, map[string]any{
-			"schemas":    []string{"urn:ietf:params:scim:api:messages:2.0:PatchOp"},
-			"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}},
-		}, &changed))
-		if changed.Active != active {
-			t.Errorf("changed to %+v", changed)
-		}
+		provider.activate(t, r.at((n+2)%3)()+"/scim/v2/Users/"+created[n].ID, active)
 	}
 	var took []time.Duration
 	for n, who := range people {

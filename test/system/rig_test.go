@@ -182,10 +182,16 @@ type single struct {
 
 func newSingle(t *testing.T, more ...string) *single {
 	t.Helper()
-	address, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	must(t, err)
 	data := folder(t)
 	seed.copyTo(t, filepath.Join(data, "data"))
+	return newSingleOn(t, data, more...)
+}
+
+// newSingleOn starts a server with its data in the given folder.
+func newSingleOn(t *testing.T, data string, more ...string) *single {
+	t.Helper()
+	address, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
+	must(t, err)
 	s := &single{cfg: cluster.ProcessConfig{
 		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"),
 		Log:     filepath.Join(data, "server.log"),

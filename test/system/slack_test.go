@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"html"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -153,6 +155,43 @@ func TestR88_OneAnswerToTwentyEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLeaversLoseTheirSlackLink deactivates, restores and deletes a member by SCIM. Their running answer is withdrawn,
+// and their messages are refused, while they are inactive.
+func TestLeaversLoseTheirSlackLink(t *testing.T) {
+	t.Parallel()
+	s := newSlackRig(t, 2, false)
+	idp := newProvider(t, s.rig)
+	var found scimList
+	must(t, idp.call(t.Context(), http.MethodGet, s.URL()+"/scim/v2/Users?filter="+
+		url.QueryEscape(fmt.Sprintf("userName eq %q", demoUser)), nil, &found))
+	user := "/scim/v2/Users/" + found.Resources[0].ID
+
+	running := s.mention(t, answer{chars: 8000, rate: 20, seed: 1})
+	s.awaitWorkspace(t, "the beginning", func() bool { return len(s.workspace.Answers(slack.DemoSales, running)) > 0 })
+	idp.activate(t, s.URL()+user, false)
+	s.awaitWorkspace(t, "the end of the answer", func() bool {
+		return strings.Contains(s.workspace.Answers(slack.DemoSales, running)[0].Shown(), "開けなくなった")
+	})
+	refused := func(n int) {
+		t.Helper()
+		ts := s.mention(t, answer{chars: 10, rate: 100, seed: 2})
+		s.awaitWorkspace(t, "the refusal", func() bool {
+			told := s.workspace.Ephemeral(slack.DemoSales, slack.DemoTaro)
+			return len(told) == n && strings.Contains(told[n-1].Text, "停止または削除されている")
+		})
+		if answers := s.workspace.Answers(slack.DemoSales, ts); len(answers) > 0 {
+			t.Errorf("%d answers for a leaver", len(answers))
+		}
+	}
+	refused(1)
+	idp.activate(t, s.URL()+user, true)
+	again := answer{chars: 150, rate: 150, seed: 3}
+	ts := s.mention(t, again)
+	s.awaitWorkspace(t, "an answer", func() bool { return s.says(ts, bareText(again.in("").want)) })
+	must(t, idp.call(t.Context(), http.MethodDelete, s.URL()+user, nil, nil))
+	refused(2)
 }
 
 // bareText removes the markup that differs between Slack and the app.

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 )
 
@@ -36,6 +37,27 @@ func (h Hasher) Verify(ctx context.Context, encoded, password string) (bool, err
 
 // Occupy takes the only slot of a pool that verifies one password at a time, until release is called.
 func Occupy(p *Pool) (release func()) { return Hasher{p.hasher}.Occupy() }
+
+// CountHashes makes the returned function count the passwords and codes that a pool hashes. It is called before the pool
+// is used. One is hashed at a time.
+func CountHashes(t *testing.T, p *Pool) (count func() int) {
+	t.Helper()
+	slots, stop, n := make(chan struct{}), make(chan struct{}), atomic.Int64{}
+	p.hasher.slots = slots
+	go func() {
+		for {
+			select {
+			case <-slots:
+				n.Add(1)
+				slots <- struct{}{} // Ends the hashing.
+			case <-stop:
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { close(stop) })
+	return func() int { return int(n.Load()) }
+}
 
 // Occupy takes a slot until release is called.
 func (h Hasher) Occupy() (release func()) {
