@@ -17,7 +17,7 @@ const toRead = `(d.status = 'pending' AND d.read_after <= now()
 	OR d.status = 'running' AND coalesce(d.read_until, '-infinity') < now())`
 
 // readerOf is the user whose turn the reading of a data source d is: its owner, or the user who has uploaded it into a
-// project.
+// project. It is NULL if that user was removed.
 const readerOf = `coalesce(d.user_id, d.uploaded_by)`
 
 // readingsOf is the number of running readings of a user w.
@@ -25,7 +25,7 @@ const readingsOf = `(SELECT count(*) FROM data_sources d
 	WHERE ` + readerOf + ` = w.user_id AND d.status = 'running' AND d.read_until >= now())`
 
 // ClaimReading implements datasource.Store. A lock in both statements serializes the servers. The user with the fewest
-// readings on all servers comes first, then the user who was served least recently.
+// readings on all servers comes first, then the user who was served least recently. Files of removed users come last.
 func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
 	var begun []readingRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -40,7 +40,7 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 			    SELECT w.id, w.reading
 			    FROM waiting w
 			    LEFT JOIN reading_turns t ON t.user_id = w.user_id
-			    ORDER BY `+readingsOf+`, t.begun_at NULLS FIRST, w.read_after, w.id
+			    ORDER BY w.user_id IS NULL, `+readingsOf+`, t.begun_at NULLS FIRST, w.read_after, w.id
 			    LIMIT 1
 			), begun AS (
 			    UPDATE data_sources d

@@ -90,6 +90,17 @@ func TestSingleFileIsReadBeforeAHundredOfAnotherUser(t *testing.T) {
 	if next := f.next(t, time.Hour); next.ID != file.ID {
 		t.Errorf("next is %+v", next)
 	}
+	// Files of removed users come last.
+	f.exec(t, `UPDATE data_sources SET user_id = NULL WHERE user_id = $1`, ann.UserID)
+	f.source(t, bob, "二つ")
+	f.source(t, f.mallory, "一つ")
+	owners := []uuid.UUID{f.next(t, time.Hour).Owner.UserID, f.next(t, time.Hour).Owner.UserID}
+	if want := []uuid.UUID{f.mallory.UserID, bob.UserID}; !slices.Equal(owners, want) {
+		t.Errorf("next are files of %v, want %v", owners, want)
+	}
+	if next := f.next(t, time.Hour); next.Owner.UserID != uuid.Nil {
+		t.Errorf("then %+v", next)
+	}
 }
 
 // TestServersTakeEachReadingOnce: concurrent servers begin each reading once, in a fair order.

@@ -57,7 +57,12 @@ func (s *Server) answerOpenAI(c *call, parse parseOpenAI) error {
 	defer admission.Release()
 	ctx, cancel := context.WithCancelCause(c.ctx())
 	defer cancel(nil)
-	req, exchange, err := s.beginCompletion(c, parse, func() error { return admission.Attach(cancel) })
+	stop := func() {}
+	defer func() { stop() }()
+	req, exchange, err := s.beginCompletion(c, parse, func() (err error) {
+		stop, err = s.attachCall(ctx, admission, cancel, func(ctx context.Context) error { return s.reload(ctx, c.actor) })
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ type fixture struct {
 	sources  *datasource.Service
 	pictures *picture.Service
 	projects *project.Service
+	chat     *chat.Service
 	files    string // The folder of uploaded files.
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
@@ -195,6 +196,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		Grounder: grounder, Tools: with.tools,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	must.Succeed(t, answers.Start(ctx))
+	f.chat = answers
 	services := f.services()
 	services.Tools = servers
 	var tokens verifier

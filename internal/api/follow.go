@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -171,6 +172,45 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admissio
 		return nil, err
 	}
 	return admission, nil
+}
+
+// attachCall binds a call to its admission. The client of the call cannot reconnect. So when the actor's rights have
+// changed, the call continues unless check fails. It ends with that error, or with another reason of the server. The
+// caller must call stop.
+func (s *Server) attachCall(ctx context.Context, admission *sse.Admission, end context.CancelCauseFunc,
+	check func(context.Context) error,
+) (stop func(), _ error) {
+	changed := make(chan struct{}, 1)
+	if err := admission.Attach(func(err error) {
+		if !errors.Is(err, sse.ErrEnded) {
+			end(err)
+			return
+		}
+		select {
+		case changed <- struct{}{}:
+		default: // The next check has not begun.
+		}
+	}); err != nil {
+		return func() {}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var checks sync.WaitGroup
+	checks.Go(func() {
+		for {
+			select {
+			case <-changed:
+				if err := check(ctx); err != nil {
+					end(err)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		checks.Wait()
+	}, nil
 }
 
 // hold sends heartbeats until the client should attach again.

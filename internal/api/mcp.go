@@ -210,9 +210,17 @@ func (m mcpService) Ask(ctx context.Context, q mcp.Question, report func(charact
 	defer cut()
 	limited, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
-	if err := admission.Attach(cancel); err != nil {
+	stop, err := m.attachCall(limited, admission, cancel, func(ctx context.Context) error {
+		err := m.reload(ctx, actor)
+		if err == nil && q.ThreadID != nil {
+			_, err = m.findThread(ctx, *q.ThreadID)
+		}
+		return err
+	})
+	if err != nil {
 		return mcp.Answer{}, err
 	}
+	defer stop()
 	exchange, err := m.sendQuestion(limited, q)
 	if err != nil {
 		return mcp.Answer{}, err

@@ -46,6 +46,60 @@ func TestMCPAnswerEndsWithItsToken(t *testing.T) {
 	}
 }
 
+// TestAnswersContinueAfterAChangeOfRights: clients that cannot reconnect receive the answer if they still have access to
+// it after a change of the person's rights, and no answer otherwise.
+func TestAnswersContinueAfterAChangeOfRights(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	p := f.team(f.bob)
+	thread := p.shared()
+	ask := func(content string) *sdk.CallToolResult {
+		session := f.mcpClient(mcpRevisions[0], f.bob.Subject, nil)
+		result, err := session.CallTool(context.WithoutCancel(t.Context()), &sdk.CallToolParams{
+			Name: "ask_skill", Arguments: map[string]any{"thread_id": thread.ID, "question": content},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return result
+	}
+	results := make(chan *sdk.CallToolResult)
+	go func() { results <- ask("糸とは") }()
+	kept := model.Next(t)
+	p.Version = get[api.ProjectGrants](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject,
+		body: map[string]any{"version": p.Version, "grants": []any{
+			grant("user", f.alice.ID, "manager"), grant("user", f.bob.ID, "editor"),
+		}},
+	}).Version
+	whole := make(chan response)
+	go func() {
+		whole <- f.do(call{method: "POST", path: "/v1/chat/completions", token: f.bob.Subject, body: map[string]any{
+			"model": f.chatSkill().ID, "messages": []any{map[string]any{"role": "user", "content": "糸とは"}},
+		}})
+	}()
+	completion := model.Next(t)
+	kept.Emit("繭")
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	kept.Finish()
+	completion.Emit("繭")
+	completion.Finish()
+	if got := <-results; got.IsError || !strings.Contains(mcpText(got), "繭") {
+		t.Errorf("after a change of rights: %s", mcpText(got))
+	}
+	if got := <-whole; got.status != http.StatusOK || !strings.Contains(string(got.body), "繭") {
+		t.Errorf("after a change of rights: %d %s", got.status, got.body)
+	}
+	go func() { results <- ask("絹とは") }()
+	lost := model.Next(t)
+	p.revoke(f.bob)
+	if got := <-results; !got.IsError || !strings.Contains(mcpText(got), "見つかりません") {
+		t.Errorf("without access: %s", mcpText(got))
+	}
+	lost.Finish()
+}
+
 // TestMCPRefusals: tokens, scopes, origins and messages that are refused, with the challenges of RFC 6750 and RFC 9728.
 func TestMCPRefusals(t *testing.T) {
 	t.Parallel()

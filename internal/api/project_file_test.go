@@ -5,13 +5,17 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestProjectFiles covers the files of a project: uploads, shares, duplicates, limits, who may open them, and how long
@@ -192,5 +196,95 @@ func TestLostRolesEndDownloads(t *testing.T) {
 	}
 	if n := <-rest; n != source.Size {
 		t.Errorf("received %d of %d bytes with another role", n, source.Size)
+	}
+}
+
+// TestThousandFilesDoNotDelayOthers: a member uploads 1,000 files into a project, some of them twice. Meanwhile another
+// member asks a question about a file of their own, which is read before most of them. In the end, all are readable.
+func TestThousandFilesDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい [1]。"), settings{reads: true, limits: ratelimit.DefaultLimits()})
+	p := f.project(f.alice.Subject)
+	tab := f.join(f.bob.Subject)
+	const files, twice = 1000, 50
+	var mu sync.Mutex
+	answers := make(map[int]int) // By status.
+	var size int64
+	next := make(chan int)
+	var lines sync.WaitGroup
+	for range 8 {
+		lines.Go(func() {
+			for i := range next {
+				file := upload(f.alice.Subject, strconv.Itoa(i)+".txt", "管理番号"+strconv.Itoa(1000+i%files))
+				file.path += "?project_id=" + p.ID.String()
+				resp := f.do(file)
+				mu.Lock()
+				answers[resp.status]++
+				mu.Unlock()
+			}
+		})
+	}
+	// The first half is read while it is uploaded. Reading stops during the second half.
+	for i := range files / 2 {
+		next <- i
+	}
+	stop := must.Get(f.sql.Begin(t.Context()))(t)
+	defer func() { _ = stop.Rollback(t.Context()) }()
+	must.Get(stop.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtext('tsumugi readings'))`))(t)
+	for i := range twice { // Duplicates arrive at the same time, too.
+		next <- files - 1 - i
+		next <- 2*files - 1 - i
+	}
+	for i := files / 2; i < files-twice; i++ {
+		next <- i
+	}
+	own := get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "見積.txt", "見積は百万円です。"))
+	close(next)
+	lines.Wait()
+	if want := map[int]int{http.StatusCreated: files, http.StatusOK: twice}; !maps.Equal(answers, want) {
+		t.Errorf("the uploads were answered with %v, want %v", answers, want)
+	}
+	must.Succeed(t, stop.Rollback(t.Context()))
+	for read := false; !read; {
+		event, _ := tab.next()
+		read = event.DataSource != nil && event.DataSource.ID == own.ID && event.DataSource.Status == api.JobStatusSuccess
+	}
+	var waiting int
+	f.scan(&waiting, `SELECT count(*) FROM data_sources WHERE status = 'pending'`)
+	if waiting < files/4 {
+		t.Errorf("%d files wait after the other member's file was read", waiting)
+	}
+	thread := f.thread(f.bob.Subject)
+	ask := asks(f.bob, thread, "見積はいくらか")
+	ask.path = "/v1/message/sync"
+	ask.body.(map[string]any)["data_source_ids"] = []any{own.ID}
+	if got := get[api.Exchange](f, http.StatusOK, ask).Answer; len(got.Citations) == 0 || got.Citations[0].DataSourceID != own.ID {
+		t.Errorf("the other member is answered %+v", got)
+	}
+	f.readFiles()
+	f.indexed()
+	names := make(map[string]bool)
+	for offset := 0; offset < files; offset += 100 {
+		for _, source := range get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", token: f.alice.Subject,
+			path: "/v1/project/" + p.ID.String() + "/data-source?limit=100&offset=" + strconv.Itoa(offset),
+		}).Items {
+			if source.Status != api.JobStatusSuccess || source.ChunkCount != 1 {
+				t.Errorf("%s is %+v", source.Filename, source)
+			}
+			names[source.Filename] = true
+			size += source.Size
+		}
+	}
+	now := get[api.Project](f, http.StatusOK, call{method: "GET", path: "/v1/project/" + p.ID.String(), token: f.alice.Subject})
+	if len(names) != files || now.Counts.DataSources != files || now.StorageUsed != size {
+		t.Errorf("the project has %d names of files of %d bytes, and says %+v", len(names), size, now)
+	}
+	for _, i := range []int{0, files - 1} {
+		if found := get[api.ProjectMatchList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/project/" + p.ID.String() + "/search?q=" + strconv.Itoa(1000+i), token: f.alice.Subject,
+		}).Items; len(found) == 0 || found[0].Snippet != "管理番号"+strconv.Itoa(1000+i) {
+			t.Errorf("found %+v for file %d", found, i)
+		}
 	}
 }

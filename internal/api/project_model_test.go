@@ -333,11 +333,13 @@ func (m *model) share(p *modelProject, path string, u identity.NewUser) {
 	}
 }
 
-// check compares the projects of a person, and whether they can open each file, with the model.
+// check compares the projects of a person, and whether they can open each file and thread, with the model. It opens
+// each of them by one of several ways, because there are many checks.
 func (m *model) check(u identity.NewUser, history string) {
 	m.t.Helper()
 	if m.gone[u.ID] {
 		m.do(http.StatusUnauthorized, u.Subject, "GET", "/v1/project", nil)
+		m.do(http.StatusUnauthorized, u.Subject, "POST", "/mcp", map[string]any{})
 		return
 	}
 	want, readable := make(map[uuid.UUID]string), make(map[uuid.UUID]bool)
@@ -362,38 +364,67 @@ func (m *model) check(u identity.NewUser, history string) {
 		m.t.Fatalf("after %s, %s has %v, want %v", history, u.Subject, got, want)
 	}
 	for id, p := range m.projects {
-		status := http.StatusOK
-		if want[id] == "" {
-			status = http.StatusNotFound
-		}
-		for _, path := range []string{"", "/grant", "/search?q=%E7%B3%B8", "/channel"} {
-			m.do(status, u.Subject, "GET", "/v1/project/"+id.String()+path, nil)
-		}
-		resp := m.do(status, u.Subject, "GET", "/v1/project/"+id.String()+"/data-source?limit=100", nil)
-		var files api.ProjectDataSourceList
-		if err := json.Unmarshal(resp.body, &files); err != nil || status == http.StatusOK && len(files.Items) != len(p.files) {
-			m.t.Fatalf("after %s, %s sees %s, want %d files: %v", history, u.Subject, resp.body, len(p.files), err)
-		}
+		m.openProject(u, id, len(p.files), want[id] != "", history)
 	}
 	m.checkThreads(u, want, history)
 	for file, owner := range m.files {
-		status := http.StatusNotFound
-		if readable[file] || owner == u.ID {
-			status = http.StatusOK
+		m.openFile(u, file, readable[file] || owner == u.ID, history)
+	}
+}
+
+// get makes a call that succeeds if ok, and otherwise does not find its object.
+func (m *model) get(ok bool, u identity.NewUser, path string) response {
+	m.t.Helper()
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusNotFound
+	}
+	return m.do(status, u.Subject, "GET", path, nil)
+}
+
+// openProject opens a project by one of the routes, MCP or the extension.
+func (m *model) openProject(u identity.NewUser, id uuid.UUID, files int, ok bool, history string) {
+	m.t.Helper()
+	path := "/v1/project/" + id.String()
+	switch way := m.rand.IntN(7); {
+	case way == 0:
+		m.callTool(u, ok, history, "search_documents", map[string]any{"query": "糸", "project_id": id})
+	case way == 1 && !ok:
+		about := m.f.aboutPage(summaryKind, map[string]any{"project_id": id})
+		m.do(http.StatusNotFound, u.Subject, about.method, about.path, about.body)
+	case way <= 2:
+		resp := m.get(ok, u, path+"/data-source?limit=100")
+		var list api.ProjectDataSourceList
+		if err := json.Unmarshal(resp.body, &list); err != nil || ok && len(list.Items) != files {
+			m.t.Fatalf("after %s, %s sees %s, want %d files: %v", history, u.Subject, resp.body, files, err)
 		}
-		for _, path := range []string{"/v1/data-source/", "/v1/data-source/file/"} {
-			m.do(status, u.Subject, "GET", path+file.String(), nil)
-		}
+	default:
+		m.get(ok, u, path+[]string{"", "/grant", "/search?q=%E7%B3%B8", "/channel"}[way-3])
+	}
+}
+
+// openFile opens a file by one of the routes or MCP.
+func (m *model) openFile(u identity.NewUser, id uuid.UUID, ok bool, history string) {
+	m.t.Helper()
+	switch m.rand.IntN(3) {
+	case 0:
+		m.readResource(u, ok, history, "tsumugi://document/"+id.String())
+	case 1:
+		m.get(ok, u, "/v1/data-source/"+id.String())
+	default:
+		m.get(ok, u, "/v1/data-source/file/"+id.String())
 	}
 }
 
 // TestProjectRightsAreThoseOfAModel makes a hundred random sequences of grants, changes of groups, deactivations and
-// removals of members, deletions and restorations, and compares what each person sees with the model.
+// removals of members, deletions and restorations, and compares with the model what each person sees in the app, by MCP,
+// in the extension and in a channel of Slack.
 func TestProjectRightsAreThoseOfAModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
 	f.exec("UPDATE contracts SET seats = 1000")
+	channels := newChannels(f)
 	for n := range 100 {
 		seed := uint64(n) //nolint:gosec // Not negative.
 		m := &model{
@@ -423,6 +454,7 @@ func TestProjectRightsAreThoseOfAModel(t *testing.T) {
 			m.step()
 			m.check(m.people[m.rand.IntN(len(m.people))], fmt.Sprintf("sequence %d, step %d", n, step))
 		}
+		channels.ask(m)
 		for _, u := range m.people {
 			m.check(u, fmt.Sprintf("sequence %d", n))
 		}

@@ -69,30 +69,33 @@ func (m *model) checkThreads(u identity.NewUser, roles map[uuid.UUID]string, his
 	m.t.Helper()
 	open := make(map[uuid.UUID]int)
 	for id, thread := range m.threads {
-		status := http.StatusNotFound
-		if roles[thread.project] != "" && (thread.shared || thread.owner == u.ID) {
-			status = http.StatusOK
+		ok := roles[thread.project] != "" && (thread.shared || thread.owner == u.ID)
+		if ok {
 			open[thread.project]++
 		}
-		for _, path := range []string{
-			"/v1/thread/" + id.String(), "/v1/message?thread_id=" + id.String(), "/v1/message/" + thread.answer + "/stream",
-		} {
-			m.do(status, u.Subject, "GET", path, nil)
-		}
-		if m.removed[thread.asker] { // The picture is removed with its owner.
-			m.do(http.StatusNotFound, u.Subject, "GET", "/v1/picture/"+thread.picture, nil)
-		} else if u.ID != thread.asker { // Who may always open it.
-			m.do(status, u.Subject, "GET", "/v1/picture/"+thread.picture, nil)
+		switch way := m.rand.IntN(6); {
+		case way == 0:
+			m.callTool(u, ok, history, "ask_skill", map[string]any{"thread_id": id, "question": "絹とは"})
+		case way == 1:
+			m.readResource(u, ok, history, "tsumugi://thread/"+id.String())
+		case way > 2:
+			m.get(ok, u, []string{
+				"/v1/thread/" + id.String(), "/v1/message?thread_id=" + id.String(), "/v1/message/" + thread.answer + "/stream",
+			}[way-3])
+		case thread.picture == "":
+		case m.removed[thread.asker]: // The picture is removed with its owner.
+			m.get(false, u, "/v1/picture/"+thread.picture)
+		default: // The asker may always open it.
+			m.get(ok || u.ID == thread.asker, u, "/v1/picture/"+thread.picture)
 		}
 	}
 	for id := range m.projects {
-		for _, query := range []string{"", "&q=%E7%B3%B8%E3%81%A8%E3%81%AF"} { // The question.
-			list := get[api.ThreadList](m.f, http.StatusOK, call{
-				method: "GET", path: "/v1/thread?project_id=" + id.String() + query, token: u.Subject,
-			})
-			if len(list.Items) != open[id] {
-				m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
-			}
+		query := []string{"", "&q=%E7%B3%B8%E3%81%A8%E3%81%AF"}[m.rand.IntN(2)] // The question.
+		list := get[api.ThreadList](m.f, http.StatusOK, call{
+			method: "GET", path: "/v1/thread?project_id=" + id.String() + query, token: u.Subject,
+		})
+		if len(list.Items) != open[id] {
+			m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
 		}
 	}
 }

@@ -60,9 +60,10 @@ func TestProjects(t *testing.T) {
 			t.Errorf("%s: %+v", field, got)
 		}
 	}
-	// A name has 1 to 100 characters after its composition.
+	// A name has 1 to 100 characters after its composition, and a visible one.
 	for name, status := range map[string]int{
-		" ": 400, strings.Repeat("あ", 101): 400, "見\u0000積": 400, strings.Repeat("か\u3099", 100): 201,
+		" ": 400, strings.Repeat("あ", 101): 400, "見\u0000積": 400, "見\u202e積": 400, "\u200b": 400,
+		"\u2060 \ufeff": 400, strings.Repeat("か\u3099", 100): 201,
 	} {
 		got := f.do(as(f.stranger.Subject, "POST", "/v1/project", map[string]any{"request_id": newID(), "name": name}))
 		if got.status != status || status == 201 && !strings.Contains(string(got.body), strings.Repeat("が", 100)) {

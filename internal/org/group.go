@@ -178,7 +178,7 @@ func (d GroupDraft) Checked() (GroupDraft, error) {
 	d.Name = norm.NFC.String(strings.TrimSpace(d.Name))
 	d.Description = norm.NFC.String(strings.TrimSpace(d.Description))
 	switch {
-	case d.Name == "":
+	case runes.Blank(d.Name):
 		return d, fault.InvalidField("name", "グループ名を入力してください。")
 	case utf8.RuneCountInString(d.Name) > maxGroupName:
 		return d, fault.InvalidField("name", "グループ名は%d文字以内で入力してください。", maxGroupName)

@@ -1,5 +1,5 @@
 // Package project owns projects: files, instructions and threads that several members of an organization share, and the
-// grants that decide who may open them. It imports fault, identity, uuidv7, work, org and datasource,
+// grants that decide who may open them. It imports fault, identity, uuidv7, runes, work, org and datasource,
 // and does not use the database or HTTP.
 package project
 

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
@@ -322,11 +323,11 @@ func (d Draft) checked() (Draft, error) {
 	d.Description = norm.NFC.String(strings.TrimSpace(d.Description))
 	d.Instructions = strings.TrimSpace(d.Instructions)
 	switch {
-	case d.Name == "":
+	case runes.Blank(d.Name):
 		return d, fault.InvalidField("name", "プロジェクト名を入力してください。")
 	case utf8.RuneCountInString(d.Name) > maxName:
 		return d, fault.InvalidField("name", "プロジェクト名は%d文字以内で入力してください。", maxName)
-	case !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, unicode.IsControl):
+	case !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, isControl):
 		return d, fault.InvalidField("name", "プロジェクト名に使えない文字が含まれています。")
 	case utf8.RuneCountInString(d.Description) > maxDescription:
 		return d, fault.InvalidField("description", "説明は1,000文字以内で入力してください。")
@@ -339,6 +340,9 @@ func (d Draft) checked() (Draft, error) {
 	}
 	return d, nil
 }
+
+// isControl reports whether names may not contain a character.
+func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // unstorable reports whether the database refuses a text.
 func unstorable(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }

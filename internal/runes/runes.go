@@ -69,3 +69,8 @@ func Columns(text string) int {
 	}
 	return n
 }
+
+// Blank reports whether a text has no visible character.
+func Blank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+}

@@ -102,12 +102,19 @@ type cutter func(err error)
 
 func (c cutter) cut(err error) { c(err) }
 
-// Attach binds a stream that the caller sends to its admission. The server calls cut, from any goroutine, when the
-// stream must end early. Attach fails if the stream must not begin.
+// Attach binds a stream that the caller sends to its admission. The server calls cut, from any goroutine and possibly
+// several times, when the stream must end early. It calls cut at once if the person's streams were ended since the
+// admission. Attach fails if the server is closed.
 func (a *Admission) Attach(cut func(err error)) error {
 	a.server.mu.Lock()
-	defer a.server.mu.Unlock()
-	return a.server.begin(a, cutter(cut))
+	ended := a.ended
+	a.ended = false
+	err := a.server.begin(a, cutter(cut))
+	a.server.mu.Unlock()
+	if err == nil && ended {
+		cut(ErrEnded)
+	}
+	return err
 }
 
 // People returns the people who have admissions, in any order.

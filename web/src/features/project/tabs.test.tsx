@@ -1,7 +1,7 @@
 import { fireEvent, screen, within } from '@testing-library/react'
 import { type ComponentType, useState } from 'react'
 import { Link, Outlet } from 'react-router'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { projectQuery } from '@/entities/project/projects'
 import { GENERAL_CHAT } from '@/entities/skill/generalChat'
 import { sourceQuery } from '@/entities/source/dataSources'
@@ -182,6 +182,45 @@ it('creates a project after the result of the first attempt was lost, also with 
 it('keeps the search after the last found file is removed', async () => {
   show(FilesTab, '?q=abc')
   expect(await screen.findByRole('textbox')).toHaveProperty('value', 'abc')
+})
+
+it('removes many files although the server refuses some calls for a while', async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true })
+  onTestFinished(() => void vi.useRealTimers())
+  const items = ['一.txt', '二.txt'].map((filename) => ({
+    id: filename,
+    filename,
+    size: 1,
+    status: 'success',
+    created_at: project.created_at,
+  }))
+  const removed: string[] = []
+  let refused = false
+  vi.stubGlobal('fetch', (request: Request) => {
+    if (request.method !== 'DELETE') return Promise.resolve(Response.json({ items, total: items.length }))
+    if (removed.length === 1 && !refused) {
+      refused = true
+      return Promise.resolve(Response.json({ code: 'rate_limited' }, { status: 429 }))
+    }
+    removed.push(decodeURIComponent(request.url).slice(-5))
+    return Promise.resolve(new Response(null, { status: 204 }))
+  })
+  const counts = { ...project.counts, data_sources: items.length }
+  const element = (
+    <ProjectContext value={{ ...project, counts }}>
+      <FilesTab />
+    </ProjectContext>
+  )
+  renderRoutes([{ path: '/', element }])
+  for (const { filename } of items) {
+    fireEvent.click(await screen.findByRole('checkbox', { name: texts.files.select(filename) }))
+  }
+  fireEvent.click(screen.getByRole('button', { name: texts.files.removeChosen(2) }))
+  fireEvent.click(screen.getByRole('button', { name: texts.files.removing.end }))
+  await screen.findByText(texts.files.removing.progress(1, 2))
+  await vi.waitFor(() => expect(refused).toBe(true))
+  await vi.advanceTimersByTimeAsync(10_000)
+  await vi.waitFor(() => expect(removed).toEqual(['一.txt', '二.txt']))
 })
 
 it('updates the open file when the list has a newer state of it', async () => {

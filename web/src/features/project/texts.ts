@@ -145,6 +145,8 @@ export const texts = {
       notEnded: 'ファイルを外せませんでした。',
       body: (names: readonly string[]) =>
         `${listNames(names)}をプロジェクトから外します。誰かの「ファイル」に残っていないものは削除されます。`,
+      progress: (done: number, all: number) =>
+        `${formatNumber(all)}件中${formatNumber(done)}件を外しました。`,
     },
     unreadable: (names: readonly string[]) =>
       `次の項目は読み取れないため、追加していません：${listNames(names)}`,

@@ -1,14 +1,13 @@
 import { FilePlus2, X } from 'lucide-react'
 import { useCallback, useRef, useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
-import { EndDialog } from '@/components/EndDialog'
 import { IconButton } from '@/components/IconButton'
 import { SearchField } from '@/components/SearchField'
 import { EmptyState } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
 import { ACCEPTED, formatSize, MAX_MEGABYTES } from '@/entities/source/files'
 import { useFiles } from '@/entities/source/useFiles'
-import { ApiError, call, type ProjectDataSource } from '@/lib/api'
+import type { ProjectDataSource } from '@/lib/api'
 import { useListFocus } from '@/lib/ui/listFocus'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { useSelection } from '@/lib/ui/selection'
@@ -23,6 +22,7 @@ import files from './Files.module.css'
 import { chosenFiles, droppedFiles, type FoundFiles } from './folders'
 import { Matches } from './Matches'
 import { OwnFiles } from './OwnFiles'
+import { RemoveDialog } from './RemoveDialog'
 import { UploadReport } from './UploadReport'
 import { uploadTo } from './uploads'
 
@@ -169,30 +169,17 @@ function Files({ edits }: { edits: boolean }) {
         {searching && !list.asking && texts.found(list.items.length, list.hasMore)}
       </p>
       {removing && (
-        <EndDialog
-          words={words.removing}
-          end={async () => {
-            for (const source of removing) await removeFile(id, source.id)
-          }}
+        <RemoveDialog
+          projectId={id}
+          sources={removing}
           onClose={() => {
             setRemoving(null)
             void refreshProjects()
           }}
-        >
-          <p>{words.removing.body(removing.map(({ filename }) => filename))}</p>
-        </EndDialog>
+        />
       )}
     </>
   )
-}
-
-/** removeFile removes a file from a project. It ignores that another member has removed it already. */
-async function removeFile(project_id: string, data_source_id: string): Promise<void> {
-  try {
-    await call('removeProjectDataSource', { project_id, data_source_id })
-  } catch (cause) {
-    if (!(cause instanceof ApiError && cause.status === 404)) throw cause
-  }
 }
 
 function None({ edits, invites }: { edits: boolean; invites: boolean }) {
