@@ -81,11 +81,8 @@ func (s *Service) call(
 	}
 	defer stop()
 	result, err := s.exchange(ctx, owner, server, t, &params)
-	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
-		err = s.errRefused()
-	}
 	if err != nil {
-		return tool.Result{Untrusted: true}, named(server, err)
+		return tool.Result{Untrusted: true}, named(server, s.refusal(ctx, owner, server, err))
 	}
 	return result, nil
 }
@@ -408,11 +405,8 @@ func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Se
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
 	defer cancel()
 	connected, err := s.connect(ctx, owner, server)
-	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
-		return nil, s.errRefused()
-	}
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, owner, server, err)
 	}
 	defer s.close(connected)
 	return connected.read(ctx)
