@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,7 @@ const (
 	rowFurther = "1 chat, a further question in its thread, p%d ms"
 	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
 	rowAfter   = "1 chat, between loads, p%d ms"
+	rowDisk    = "the disk: a page is written, p%d ms"
 	rowMany    = "%d chats, p%d ms"
 	rowAtOnce  = "200 questions in the same moment, p%d ms"
 
@@ -57,6 +59,7 @@ func addedTable(of string) *table {
 // measureOne measures a single chat, before anything else has loaded the machine.
 func measureOne(ctx context.Context, b *bench) error {
 	first := addedTable("one chat")
+	first.Method += " An answer of tsumugi begins with a commit, which takes at least as long as fdatasync of one page."
 	b.report.Sections = append(b.report.Sections, first)
 	if err := b.chatRounds(ctx, "One chat", 2*b.rounds, first, nil, (*chatRound).one); err != nil {
 		return err
@@ -304,11 +307,42 @@ func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
 
 // one measures one chat.
 func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
+	if m.name == ours {
+		if err := m.disk(); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		m.ask(ctx, c, rowOne, 200, chatLoad{}),
 		m.ask(ctx, c, rowFurther, 40, chatLoad{threads: 1}),
 		m.ask(ctx, c, rowThought, 40, chatLoad{thinkMS: 30}),
 	)
+}
+
+// disk measures how long the disk takes to write a page of the write-ahead log, with pauses as between questions.
+func (m *chatRound) disk() error {
+	f, err := os.Create(filepath.Join(m.bench.dir, "page"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	page := make([]byte, 8<<10)
+	took := make([]float64, 200)
+	for i := range took {
+		if _, err := f.WriteAt(page, 0); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+			return err
+		}
+		took[i] = float64(time.Since(began)) / float64(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
+	}
+	for _, q := range []int{50, 99} {
+		m.first.add(fmt.Sprintf(rowDisk, q), m.name, 2, quantile(took, float64(q)/100))
+	}
+	return nil
 }
 
 // ask asks n questions in one chat, or fewer in a quick run.

@@ -24,6 +24,7 @@ var rules = []answer.Passage{
 		Index: 3, Filename: "売上.xlsx", Page: 1, Locator: "売上!A1:C3",
 		Text: "部門 | 売上（千円） | 前年比\n営業一部 | 12,345 | 103.5%\n営業二部 | 9,870 | 98.0%",
 	},
+	{Index: 5, Filename: "環境.pdf", Text: "排出量は1,234¹ トン、費用は5,678 ²⁾千円、密度は10³倍、CO₂ 500 kg。³ 2023年の値。"},
 	{Index: 4, Filename: "notice.txt", Text: "The office closes at 18:30 on 2025/03/31."},
 }
 
@@ -57,6 +58,12 @@ func TestR82_NumbersDatesAndArticlesMustBeInThePassage(t *testing.T) {
 		"The office closes at 19:30 [4].":    {"19"},
 		"```\n99日[1]\n```\n有給休暇は10日です[1]。":   nil,
 		"詳しくは`99`をご覧ください[1]。":                nil,
+		"排出量は1,234トンです[5]。":                  nil,
+		"費用は5,678千円です[5]。":                   nil,
+		"CO2は500kgです[5]。":                    nil,
+		"2023年の値です[5]。":                      nil,
+		"密度は10³倍です[5]。":                      nil,
+		"密度は103倍です[5]。":                      {"103"},
 		"二〇二四年に施行されました[2]。":                  nil,
 	} {
 		claims := answer.Check(text, rules)

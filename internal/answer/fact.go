@@ -37,11 +37,17 @@ var counted = []string{"つ", "点", "種類", "通り", "とおり", "段階", 
 // units are the characters after which a numeral in kanji is a number. Without a unit, 一 is usually part of a word.
 const units = "条項号章節年月日時分秒週人円個回件名歳才割%点階度倍台枚冊本株"
 
-// fold normalizes text for facts: it applies NFKC and removes spaces between the characters of a number.
+// fold normalizes text for facts: it applies NFKC and removes spaces between the characters of a number. An exponent, or
+// the mark of a note, is another number than the one beside it.
 func fold(text string) string {
-	text = norm.NFKC.String(text)
-	return spaceInNumber.ReplaceAllString(text, "$1$2")
+	text = afterScript.ReplaceAllString(beforeScript.ReplaceAllString(text, "$1^$2"), "$1^$2")
+	return spaceInNumber.ReplaceAllString(norm.NFKC.String(text), "$1$2")
 }
+
+var (
+	beforeScript = regexp.MustCompile(`([0-9０-９]) ?([⁰¹²³⁴-⁹₀-₉])`)
+	afterScript  = regexp.MustCompile(`([⁰¹²³⁴-⁹₀-₉]) ?([0-9０-９])`)
+)
 
 var spaceInNumber = regexp.MustCompile(`([0-9月第]) +([年月日条項号円人%万億0-9])`)
 

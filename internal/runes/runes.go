@@ -1,4 +1,5 @@
-// Package runes shortens and measures texts by characters, never within one. It imports golang.org/x/text/width.
+// Package runes shortens and measures texts by characters, never within one, and writes superscripts and
+// subscripts. It imports golang.org/x/text/width.
 package runes
 
 import (

@@ -60,6 +60,14 @@ test.describe('the sending key', () => {
       const text = page.locator('[data-scroller]')
       const height = async () => (await text.boundingBox())?.height ?? 0
       expect(await height()).toBeGreaterThanOrEqual(0.7 * 844)
+      // Above the composer, the text fades out over 24 px.
+      const fade = await page.locator('[data-print]', { has: chat.composer }).evaluate((foot) => {
+        const { content, top, height, backgroundImage } = getComputedStyle(foot, '::before')
+        const paper = getComputedStyle(document.body).backgroundColor
+        return { content, top, height, image: backgroundImage.replace(paper, 'paper') }
+      })
+      const image = 'linear-gradient(rgba(0, 0, 0, 0), paper)'
+      expect(fade).toEqual({ content: '""', top: '-24px', height: '24px', image })
 
       const drawing = chat.answer.getByRole('group', { name: 'フローチャート' }).getByRole('img')
       await expect(drawing).toBeVisible()

@@ -311,7 +311,7 @@ test('a trusted browser is not asked for a code', async ({ page, server, signIn 
   await signOut(page, name)
   await enter(page, email, chosen)
   await page.getByLabel('確認コード').fill(codeOf(secret, 1)) // The current code was used by the setup.
-  await page.getByLabel(/このデバイスを30日間信頼する/).check()
+  await page.getByLabel(/この端末を30日間信頼する/).check()
   await reviewed(page)
   await page.getByRole('button', { name: 'ログイン', exact: true }).click()
   await page.waitForURL('**/home/skill')
@@ -320,11 +320,11 @@ test('a trusted browser is not asked for a code', async ({ page, server, signIn 
   await page.waitForURL('**/home/skill')
 
   await page.goto('/setting/factor')
-  const devices = page.getByRole('region', { name: '信頼したデバイス' })
+  const devices = page.getByRole('region', { name: '信頼した端末' })
   await expect(devices.getByRole('listitem')).toContainText([/Chrome.*今日/])
   await reviewed(page)
   await devices.getByRole('button', { name: /信頼を解除$/ }).click()
-  await expect(devices.getByText('信頼したデバイスはありません。')).toBeVisible()
+  await expect(devices.getByText('信頼した端末はありません。')).toBeVisible()
   await signOut(page, name)
   await enter(page, email, chosen)
   await expect(page.getByLabel('確認コード')).toBeFocused()

@@ -197,6 +197,12 @@ for (const [device, viewport] of Object.entries({
       await inviting.getByRole('button', { name: '1件を招待' }).click()
       const member = line(page, 'admin@demo.example')
       await expect(member).toBeVisible()
+      // The roles are in one column, with and without a button beside them.
+      const ends = await main(page)
+        .getByRole('combobox')
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right))
+      expect(ends).toHaveLength(3)
+      expect(Math.max(...ends) - Math.min(...ends)).toBeLessThan(1)
 
       // The colleague's list has the project without a reload.
       await main(colleague).getByRole('link', { name }).click()

@@ -41,6 +41,8 @@ test.describe('a shared thread', () => {
     const narrow = await dialog.getByRole('textbox', { name: '共有リンク' }).boundingBox()
     expect(narrow?.width).toBeGreaterThan(240)
     expect((await copyLink.boundingBox())?.y).toBe(narrow?.y)
+    await dialog.getByRole('textbox', { name: '共有リンク' }).focus()
+    await expect.poll(() => dialog.getByRole('textbox').evaluate((field) => field.scrollLeft)).toBe(0)
     await page.setViewportSize({ width: 1280, height: 800 })
     const link = await page.evaluate(() => navigator.clipboard.readText())
     expect(link).toMatch(/\/share\/[0-9a-f-]{36}$/)

@@ -200,7 +200,11 @@ test.describe('the skills', () => {
     const skill = await account.skill('ウェブ検索')
     expect(skill.unavailable_reason).toBeTruthy()
     await page.goto('/home/skill')
-    await expect(page.getByText(skill.unavailable_reason ?? '-').first()).toBeVisible()
+    // The card shows the first sentence, uncut.
+    const [sentence = '-'] = skill.unavailable_reason?.match(/^.+?。/) ?? []
+    const note = page.getByText(sentence, { exact: true })
+    await expect(note).toBeVisible()
+    expect(await note.evaluate((text) => text.scrollHeight - text.clientHeight)).toBe(0)
     await card(page, 'ウェブ検索').click()
     await expect(page.getByRole('heading', { level: 1, name: 'ウェブ検索' })).toBeVisible()
     await expect(page.getByText(skill.unavailable_reason ?? '-')).toBeVisible()

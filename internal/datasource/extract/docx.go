@@ -25,6 +25,7 @@ type docx struct {
 	table  *docxTable     // The current table; nil outside of tables.
 	fields []docxField    // The enclosing fields.
 	hidden bool
+	script script
 	noted  int    // Number of note references so far.
 	cells  int    // Number of cells in all tables.
 	made   int    // Bytes of text so far.
@@ -282,6 +283,9 @@ func (d *docx) characters() error {
 		}
 		text = out.String()
 	}
+	if d.script != onLine && d.par != nil {
+		text = d.script.of(d.par.text.String(), text)
+	}
 	d.emit(strings.Map(func(r rune) rune {
 		if r == '\n' {
 			return ' '
@@ -308,8 +312,8 @@ func (d *docx) note(kind string, e ooxml.Element) {
 
 // run reads a run. Its own properties decide whether it is hidden, otherwise the styles of the paragraph and the run.
 func (d *docx) run() error {
-	outer, style := d.hidden, ""
-	defer func() { d.hidden = outer }()
+	outer, outerScript, style := d.hidden, d.script, ""
+	defer func() { d.hidden, d.script = outer, outerScript }()
 	if d.par != nil {
 		style = d.par.style
 	}
@@ -325,6 +329,8 @@ func (d *docx) run() error {
 				characters = e.Attr("val")
 			case "vanish":
 				direct, hidden = true, e.On("val")
+			case "vertAlign":
+				d.script = scripts[e.Attr("val")]
 			}
 		})
 		if !direct {

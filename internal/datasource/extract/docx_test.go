@@ -18,6 +18,10 @@ func par(properties, text string) string {
 
 func run(text string) string { return `<w:r><w:t xml:space="preserve">` + text + "</w:t></w:r>" }
 
+func scriptRun(position, text string) string {
+	return `<w:r><w:rPr><w:vertAlign w:val="` + position + `"/></w:rPr><w:t>` + text + "</w:t></w:r>"
+}
+
 func styled(style, text string) string { return par(`<w:pStyle w:val="`+style+`"/>`, text) }
 
 func cell(properties string, texts ...string) string {
@@ -96,6 +100,13 @@ func TestDOCX(t *testing.T) {
 			"tracked changes", "<w:p>" + run("期限は") + "<w:del><w:r><w:delText>3月</w:delText></w:r></w:del><w:ins>" +
 				run("4月") + "</w:ins>" +
 				"<w:moveFrom>" + run("移動前") + "</w:moveFrom><w:moveTo>" + run("末") + "</w:moveTo></w:p>", "期限は4月末",
+		},
+		{
+			"superscripts and subscripts",
+			"<w:p>" + run("100m") + scriptRun("superscript", "2") + run("で10") + scriptRun("superscript", "-") +
+				scriptRun("superscript", "3") + run("、CO") + scriptRun("subscript", "2") + run("は1,234") +
+				scriptRun("superscript", "1)") + run("、A") + scriptRun("baseline", "4") + "</w:p>",
+			"100m²で10⁻³、CO₂は1,234 ¹⁾、A4",
 		},
 		{"a deleted end of a paragraph", par("<w:rPr><w:del/></w:rPr>", "前半") + par("", "後半"), "前半後半"},
 		{"a deleted end of the last paragraph", par("", "一") + par("<w:rPr><w:del/></w:rPr>", "二"), "一\n\n二"},

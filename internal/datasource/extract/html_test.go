@@ -35,6 +35,12 @@ func TestHTML(t *testing.T) {
 		{"lists", "<ul><li>一<ol><li>二<li>三</ol><li>四</ul>", "- 一\n  \n  1. 二\n  2. 三\n- 四"},
 		{"definitions", "<dl><dt>有給<dd>年20日<dt>慶弔<dd>5日</dl>", "有給\n\n年20日\n\n慶弔\n\n5日"},
 		{"preformatted", "<pre>a\n  b</pre>", "```\na\n  b\n```"},
+		{
+			"superscripts and subscripts",
+			"<p>100m<sup>2</sup>、10<sup>&minus;<i>3</i></sup>、CO<sub>2</sub>は1,234<sup><a href=#n>1)</a></sup>、1<sup>st</sup>" +
+				"<p>次<sup>2<p>段落2",
+			"100m²、10⁻³、CO₂は1,234 ¹⁾、1st\n\n次²\n\n段落2",
+		},
 		{"control characters", "<title>&#6;題</title><p>本&#6;文&#13;", "# 題\n\n本文"},
 		{"choices", "<select><option>東<option>西</select>", "東 西"},
 	}

@@ -67,6 +67,7 @@ type simplifier struct {
 	skipped map[string]int // Open blocks of the page that are too deep for out.
 	hidden  string         // The element of unread that is being skipped, or "".
 	hides   int            // Its nesting depth.
+	script  script         // Of the next text.
 	reading bool           // Inside the reading of a ruby element.
 	raw     string         // The element whose raw text comes next, or "".
 	link    bool           // A link is open in out.
@@ -126,6 +127,9 @@ func (s *simplifier) text(raw []byte) {
 		// The parser concatenates texts that no element separates and copies them each time.
 		s.tag("wbr", "")
 	}
+	if s.script != onLine && len(raw) < maxTitle {
+		raw = []byte(html.EscapeString(s.script.of(s.out.String(), html.UnescapeString(string(raw)))))
+	}
 	pre := s.open["pre"] > 0 && s.indent > 0
 	from := 0
 	for i, c := range raw {
@@ -166,6 +170,8 @@ func (s *simplifier) start(name string, more bool) {
 		s.reading = false
 	}
 	switch {
+	case scripts[name] != onLine:
+		s.script = scripts[name]
 	case as == "a":
 		s.openLink(more)
 	case as != "":
@@ -178,6 +184,7 @@ func (s *simplifier) start(name string, more bool) {
 }
 
 func (s *simplifier) openBlock(name string, more bool) {
+	s.script = onLine
 	s.closeLink() // Otherwise a link around several blocks would be repeated in each of them.
 	s.tags++
 	switch {
@@ -216,6 +223,9 @@ func (s *simplifier) end(name string) {
 		return
 	}
 	as := simpler[name]
+	if as != "a" && (as != "" || scripts[name] != onLine) {
+		s.script = onLine
+	}
 	switch {
 	case name == "rt", name == "rp", name == "ruby":
 		s.reading = false

@@ -248,7 +248,7 @@ func (s *slide) paragraphs(list bool) ([]string, error) {
 
 func (s *slide) paragraph(list bool) (string, error) {
 	var out strings.Builder
-	level, item, number := 0, list, ""
+	level, item, number, position := 0, list, "", onLine
 	var read func(ooxml.Element) error
 	read = func(e ooxml.Element) error {
 		switch e.Tag() {
@@ -268,8 +268,10 @@ func (s *slide) paragraph(list bool) (string, error) {
 			})
 		case "a:t", "m:t":
 			text, err := textOf(s.x)
-			out.WriteString(text)
+			out.WriteString(position.of(out.String(), text))
 			return err
+		case "a:r":
+			position = onLine
 		case "a:br":
 			out.WriteByte(' ')
 		case "a:fld":
@@ -284,7 +286,14 @@ func (s *slide) paragraph(list bool) (string, error) {
 			out.WriteByte('_')
 		case "mc:AlternateContent":
 			return alternate(s.x, out.Len, read)
-		case "a:rPr", "a:endParaRPr":
+		case "a:rPr":
+			if n, _ := strconv.Atoi(e.Attr("baseline")); n > 0 {
+				position = raised
+			} else if n < 0 {
+				position = lowered
+			}
+			return s.x.Skip()
+		case "a:endParaRPr":
 			return s.x.Skip()
 		}
 		return nil

@@ -107,6 +107,13 @@ func TestPPTX(t *testing.T) {
 			),
 			"本日は 晴天4月",
 		},
+		{
+			"superscripts and subscripts",
+			textShape("", `<a:p><a:r><a:t>100m</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>2</a:t></a:r>`+
+				`<a:r><a:rPr/><a:t>のCO</a:t></a:r><a:r><a:rPr baseline="-25000"/><a:t>2</a:t></a:r>`+
+				`<a:r><a:rPr baseline="0"/><a:t>A4</a:t></a:r></a:p>`),
+			"100m²のCO₂A4",
+		},
 		{"numbers of slides and dates", textShape(`<p:ph type="sldNum"/>`,
 			line(">", "3")) + textShape(`<p:ph type="dt"/>`, line(">", "4/1")) + textShape("", line(">", "文")), "文"},
 		{"groups", "<p:grpSp><p:nvGrpSpPr><p:cNvPr id=\"1\"/></p:nvGrpSpPr><p:grpSp>" + textShape("",

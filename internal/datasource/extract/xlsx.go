@@ -103,14 +103,18 @@ func (w *xlsx) readStrings(name string) error {
 
 // richText returns the text of a rich text string without phonetic runs.
 func richText(x *ooxml.Walker) (string, error) {
-	text := ""
+	text, position := "", onLine
 	err := x.Each(func(e ooxml.Element) error {
 		switch e.Local {
+		case "r":
+			position = onLine
+		case "vertAlign":
+			position = scripts[e.Attr("val")]
 		case "t":
 			run, err := textOf(x)
-			text += unescaped(run)
+			text += position.of(text, unescaped(run))
 			return err
-		case "rPh", "phoneticPr", "rPr":
+		case "rPh", "phoneticPr":
 			return x.Skip()
 		}
 		return nil

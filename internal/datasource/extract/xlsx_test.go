@@ -70,6 +70,10 @@ func TestXLSXCells(t *testing.T) {
 		{"escaped", `<c t="s"><v>2</v></c>`, "改 行あ"},
 		{"no such string", `<c t="s"><v>99</v></c><c><v>1</v></c>`, "1"},
 		{"inline", `<c t="inlineStr"><is><r><t>一</t></r><rPh><t>イチ</t></rPh></is></c>`, "一"},
+		{
+			"superscripts", `<c t="inlineStr"><is><r><t>100m</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>2</t></r>` +
+				`<r><t>のCO</t></r><r><rPr><b/><vertAlign val="subscript"/></rPr><t>2</t></r></is></c>`, "100m²のCO₂",
+		},
 		{"formula", `<c><f>SUM(B1:B2)</f><v>1234.5</v></c>`, "1234.5"},
 		{"formula of a text", `<c t="str"><f>A1&amp;"x"</f><v>結果</v></c>`, "結果"},
 		{"formula without a result", `<c><f>_xlfn.SUM(B1:B2)</f></c>`, "=SUM(B1:B2)"},

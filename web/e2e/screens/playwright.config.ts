@@ -10,4 +10,6 @@ export default defineConfig({
   globalSetup: '../support/prepare.ts',
   workers: 1,
   timeout: 600_000,
+  // A missing button fails the scene at once, not at the end of its time.
+  use: { ...base.use, actionTimeout: 120_000 },
 })

@@ -375,7 +375,7 @@ test.describe('administration', () => {
     const user = await Account.signIn(server.url, 'user')
     for (const [skill, question, answer, rating, comment, with_text] of sample.ratings) {
       const owner = with_text ? user : account
-      model.script(question, { text: answer })
+      model.script(question, { text: answer, title: question.replace(/[をは].*/, '') })
       const thread = await owner.newThread(skill)
       await owner.ask(thread.id, question)
       const message_id = (await owner.messages(thread.id)).at(-1)?.id

@@ -55,6 +55,7 @@ test('tools of a server, and a call that waits for approval', async ({ page, acc
   })
   model.script(sample.toolQuestion, {
     text: sample.toolAnswer,
+    title: '織機の商談の登録',
     tool_calls: [[{ name: 'crm__create_deal', arguments: JSON.stringify(sample.deal) }]],
   })
   await page.goto(`/home/skill/${await idOf(created)}`)

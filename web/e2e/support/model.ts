@@ -73,7 +73,10 @@ export class Model {
   readonly #asked: string[] = []
   readonly #systems = new Map<string, string>()
   readonly #requests = new Map<string, WireRequest>()
-  readonly #scripts = new Map<string, Directive[]>()
+  readonly #scripts = new Map<
+    string,
+    { readonly directives: readonly Directive[]; readonly before: number }
+  >()
   readonly #courses: Course[] = []
   readonly #titles: Course[] = []
 
@@ -106,12 +109,12 @@ export class Model {
   }
 
   /**
-   * Sets the answers to a question: the first directive for the first request, and so on, then the last one for all
+   * Sets the answers to a question: the first directive for the next request, and so on, then the last one for all
    * others.
    */
   script(question: string, ...directives: Directive[]): void {
     this.#scripts.delete(question) // The newest rule comes first.
-    this.#scripts.set(question, directives)
+    this.#scripts.set(question, { directives, before: this.asked(question) })
   }
 
   /** The number of requests with this question, without those for a title or suggestions. */
@@ -200,13 +203,11 @@ export class Model {
     const title = instructed('見出しを一つだけ書いてください。')
     const suggestions = instructed('次に尋ねそうな質問を三つ書いてください。')
     const content = textOf(last)
-    const script = [...this.#scripts].findLast(([question]) => content.includes(question))?.[1]
+    const script = [...this.#scripts].findLast(([question]) => content.includes(question))
     if (script !== undefined) {
-      const times =
-        title || suggestions
-          ? 0
-          : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
-      setText(last, `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`)
+      const [question, { directives, before }] = script
+      const times = title || suggestions ? 0 : this.asked(question) - before
+      setText(last, `@script ${JSON.stringify(directives[Math.min(times, directives.length - 1)] ?? {})}`)
     }
     if (suggestions) return { body: Buffer.from(JSON.stringify(wire)), gates: [] }
     if (!title) {

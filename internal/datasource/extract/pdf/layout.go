@@ -16,6 +16,8 @@ const (
 	stepMin   = 0.6  // Characters below each other form a vertical line from this distance
 	stepMax   = 1.45 // to this distance.
 	minWord   = 2    // Other characters in a word that indicates a horizontal line.
+	maxIndent = 4.0  // Largest indent of the first line of a paragraph.
+	maxSlack  = 5.0  // Largest space at the end of a numbered line that continues.
 	rubySize  = 0.72 // Largest size of ruby relative to its base text.
 )
 

@@ -30,7 +30,7 @@ func order(segments []segment, loose rules, line func(line []segment, block bool
 			emit(group, line)
 		case isTable(group, columns):
 			for _, row := range rows(group) {
-				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 {
+				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 && !inSequence(row) {
 					for _, cell := range cells {
 						emit(bands(cell), line)
 					}
@@ -154,6 +154,16 @@ func groups(bands [][]segment) [][][]segment {
 		}
 		found = append(found, group)
 		own, parted = flat(group), len(columns) > 1
+	}
+	// Whether a line belongs to the columns below it is only certain when these are complete.
+	for i := 1; i < len(found); i++ {
+		for above := found[i-1]; len(above) > 1 && len(split(flat(above))) == 1; above = found[i-1] {
+			if columns := split(flat(found[i])); len(columns) < 2 || !higher(columns, above) {
+				break
+			}
+			last := len(above) - 1
+			found[i-1], found[i] = above[:last], slices.Insert(found[i], 0, above[last])
+		}
 	}
 	return found
 }
@@ -290,15 +300,38 @@ func rows(group [][]segment) [][][]segment {
 	return split
 }
 
+// inSequence reports whether no line is beside another one, as for a centered title above a line at the left.
+func inSequence(lines [][]segment) bool {
+	for i, line := range lines {
+		if len(line) > 1 || i > 0 && gapBetween(lines[i-1], line) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // severalRows reports whether lines without wider spaces between them are separate rows: most lines fill most columns,
 // unlike the last lines of a row with wrapped cells.
 func severalRows(lines [][]segment) bool {
-	most, full := 0, 0
-	for _, line := range lines {
-		most = max(most, len(line))
+	var starts []float64 // Of the columns.
+	for _, column := range split(flat(lines)) {
+		first := slices.MinFunc(column, func(a, b segment) int { return cmp.Compare(a.box.x0, b.box.x0) })
+		starts = append(starts, first.box.x0)
 	}
-	for _, line := range lines {
-		full += toInt(len(line)*4 >= most*3)
+	most, full := 0, 0
+	filled := make([]int, len(lines)) // Number of columns with text. A label such as 日　時 is in one column.
+	for i, line := range lines {
+		var columns []int
+		for _, s := range line {
+			column, found := slices.BinarySearch(starts, s.box.x0)
+			columns = append(columns, column-toInt(!found))
+		}
+		slices.Sort(columns)
+		filled[i] = len(slices.Compact(columns))
+		most = max(most, filled[i])
+	}
+	for _, n := range filled {
+		full += toInt(n*4 >= most*3)
 	}
 	return most > 1 && len(lines) > 2 && full*4 >= len(lines)*3
 }

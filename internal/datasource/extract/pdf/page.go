@@ -38,6 +38,7 @@ type Heading struct {
 type glyph struct {
 	r      rune
 	box    box
+	base   float64 // Baseline, downwards. Only for text to the right.
 	size   float64 // Font size in points.
 	turn   turn
 	space  bool // White space precedes it.
@@ -253,6 +254,7 @@ func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, 
 	}
 	a, b, c, dd := e.float32(0), e.float32(4), e.float32(8), e.float32(12)
 	g.turn = direction(show.a*a+show.c*b, show.b*a+show.d*b)
+	_, g.base = show.point(e.float32(16), e.float32(20))
 	size, err := e.call("FPDFText_GetFontSize", text, i)
 	if err != nil {
 		return g, false, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -106,6 +107,17 @@ func TestTextIsInReadingOrder(t *testing.T) {
 		},
 		"columns whose lines are slightly higher than those of the first one": {shiftedColumns(9), shiftedText},
 		"columns whose lines are much higher than those of the first one":     {shiftedColumns(13), shiftedText},
+		"columns of which the first one begins with a title": {
+			func(p *pdftest.Page) {
+				p.Text(60, 740, 20, "二つの段に共通の見出しがページの幅に書いてある")
+				p.Text(50, 685, 12, "はじめに")
+				for i := range 12 {
+					p.Text(50, 658-14*float64(i), 12, strings.Repeat("左", 15))
+					p.Text(310, 700-14*float64(i), 12, strings.Repeat("右", 15))
+				}
+			},
+			"二つの段に共通の見出しがページの幅に書いてある\nはじめに\n" + strings.Repeat("左", 12*15) + "\n" + strings.Repeat("右", 12*15),
+		},
 		"short lines on both sides, one below the other": {
 			func(p *pdftest.Page) {
 				p.Text(400, 700, 12, "令和六年十月一日")
@@ -114,6 +126,27 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				p.Text(50, 646, 12, "次のとおり申請する。")
 			},
 			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
+		},
+		"vertical lines with numbers across": {
+			func(p *pdftest.Page) {
+				p.Vertical(420, 600, 12, "当社は来る")
+				p.Latin(414, 530, 11, "11")
+				p.Vertical(420, 526, 12, "月")
+				p.Latin(414, 504, 11, "30")
+				p.Vertical(420, 500, 12, "日に創立")
+				p.Latin(416, 442, 11, "5")
+				p.Vertical(420, 438, 12, "周年を迎えま")
+				p.Vertical(400, 600, 12, "す。会社は七名で始まった。")
+			},
+			"当社は来る11月30日に創立5周年を迎えます。会社は七名で始まった。",
+		},
+		"vertical lines with a small number": {
+			func(p *pdftest.Page) {
+				p.Vertical(400, 600, 12, "縦書きの文は上から下へ")
+				p.Vertical(404, 468, 9, "１２")
+				p.Vertical(400, 450, 12, "進む。")
+			},
+			"縦書きの文は上から下へ１２進む。",
 		},
 		"vertical lines, drawn from the left": {
 			func(p *pdftest.Page) {
@@ -176,6 +209,64 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"The committee accepted the recommendation that was made by the members.",
 		},
+		"an address over lines": {
+			func(p *pdftest.Page) {
+				p.Latin(50, 700, 12, "See the report at https://www.example.com/fi-")
+				p.Latin(50, 684, 12, "les/report.html for details of this year.")
+			},
+			"See the report at https://www.example.com/fi-les/report.html for details of this year.",
+		},
+		"notes with hanging marks": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "＊１本文の注は左の端から始まる")
+				p.Text(74, 684, 12, "次の行は字下げしてある。")
+				p.Text(50, 668, 12, "＊２次の注である。")
+			},
+			"＊１本文の注は左の端から始まる次の行は字下げしてある。\n＊２次の注である。",
+		},
+		"labels with values": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "請求番号：令和八年第千三十一号")
+				p.Text(50, 684, 12, "請求日：令和八年十月三十一日")
+				p.Text(50, 668, 12, "登録番号：一二三四五六七八九〇")
+			},
+			"請求番号：令和八年第千三十一号\n請求日：令和八年十月三十一日\n登録番号：一二三四五六七八九〇",
+		},
+		"a numbered paragraph with a hanging number": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "２")
+				p.Text(73, 700, 12, "始業の時刻は次のとおりとする")
+				p.Text(62, 684, 12, "ことがある。")
+			},
+			"２ 始業の時刻は次のとおりとすることがある。",
+		},
+		"a centered title above a line at the left": {
+			func(p *pdftest.Page) {
+				p.Text(256, 760, 21, "就業規則")
+				p.Text(256, 720, 12, "第１章")
+				p.Text(50, 700, 10.5, "（目的）")
+				p.Text(50, 675, 10.5, "第１条　この規則は、会社の従業員の就業に関する事項を定めるものであり、全員に適用する。")
+			},
+			"就業規則\n第１章\n（目的）\n第１条 この規則は、会社の従業員の就業に関する事項を定めるものであり、全員に適用する。",
+		},
+		"labels with a space between their characters": {
+			func(p *pdftest.Page) {
+				p.Text(200, 760, 18, "議事録")
+				for i, row := range [][3]string{
+					{"日", "時", "十一月十日午後二時から"},
+					{"場", "所", "本社の第二会議室"},
+					{"出席者", "", "佐藤部長、鈴木課長、"},
+					{"", "", "田中部長"},
+					{"記", "録", "伊藤"},
+				} {
+					y := 725 - 15*float64(i)
+					p.Text(50, y, 10.5, row[0])
+					p.Text(71, y, 10.5, row[1])
+					p.Text(136, y, 10.5, row[2])
+				}
+			},
+			"議事録\n日 時 十一月十日午後二時から\n場 所 本社の第二会議室\n出席者 佐藤部長、鈴木課長、\n田中部長\n記 録 伊藤",
+		},
 		"beyond the basic plane": {func(p *pdftest.Page) { p.Text(50, 700, 12, "𠮷野家と髙島屋") }, "𠮷野家と髙島屋"},
 		"Latin between Japanese": {
 			func(p *pdftest.Page) {
@@ -184,6 +275,48 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				p.Text(106, 700, 12, "を読む。")
 			},
 			"このPDFを読む。",
+		},
+		"exponents, units, formulas and marks of notes": {
+			func(p *pdftest.Page) {
+				for i, line := range [][3]string{
+					{"10", "3", " kg"},
+					{"10", "-3", " mol"},
+					{"100 m", "2", " rooms"},
+					{"1,234", `1\)`, " thousand"},
+					{"Sales", "*1", " 500"},
+					{"12", "*1", " 500"},
+					{"1", "st", " quarter"},
+					{"", "1", "2024 figures"},
+				} {
+					p.Raw("BT /L 12 Tf 50 " + strconv.Itoa(700-30*i) + " Td (" + line[0] + ") Tj /L 7 Tf 4 Ts (" + line[1] +
+						") Tj /L 12 Tf 0 Ts (" + line[2] + ") Tj ET")
+				}
+				p.Raw("BT /L 12 Tf 50 400 Td (CO) Tj /L 7.5 Tf -2 Ts (2) Tj /L 12 Tf 0 Ts ( and SO) Tj " +
+					"/L 7.5 Tf -2 Ts (4) Tj 4 Ts (2-) Tj /L 12 Tf 0 Ts ( gas) Tj ET")
+			},
+			"10³ kg\n10⁻³ mol\n100 m² rooms\n1,234 ¹⁾ thousand\nSales*¹ 500\n12 *¹ 500\n1st quarter\n¹ 2024 figures\n" +
+				"CO₂ and SO₄²⁻ gas",
+		},
+		"marks of notes in Japanese text": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "面積は100")
+				p.Text(122, 700, 12, "m")
+				p.Text(134, 704, 7, "2")
+				p.Text(141, 700, 12, "である")
+				p.Text(177, 704, 7, "注1")
+				p.Text(191, 700, 12, "。")
+			},
+			"面積は100m²である注1。",
+		},
+		"other small or raised text": {
+			func(p *pdftest.Page) {
+				p.Text(50, 780, 24, "第3章")
+				p.Text(126, 780, 14, "2024年度") // On the same line.
+				p.Latin(50, 720, 36, "1")
+				p.Latin(72, 736, 12, "2 small lines beside")
+				p.Latin(72, 720, 12, "3 a big number")
+			},
+			"第3章2024年度\n12 small lines beside3 a big number",
 		},
 		"shadows": {
 			func(p *pdftest.Page) {

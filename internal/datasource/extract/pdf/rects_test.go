@@ -118,6 +118,13 @@ var rectTests = map[string]struct {
 		rest: func(p *pdftest.Page) { p.Latin(50, 700, 12, "The committee accepted the recommen-") },
 		text: "dation that was made by the gypsy jury.",
 	},
+	"a superscript": {
+		word: func(p *pdftest.Page) {
+			p.Raw("BT /L 12 Tf 50 684 Td (A kg per m) Tj /L 7 Tf 4 Ts (2) Tj ET")
+		},
+		rest: func(p *pdftest.Page) { p.Latin(50, 712, 12, "The committee accepted it.") },
+		text: "A kg per m²",
+	},
 	"a page turned to the right": {
 		word: func(p *pdftest.Page) {
 			p.Raw("q 0 1 -1 0 595 0 cm")

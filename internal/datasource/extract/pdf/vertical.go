@@ -63,6 +63,39 @@ func findVertical(glyphs []glyph, lines []box) {
 			glyphs[i].turn = downwards
 		}
 	}
+	turnNumbers(glyphs)
+}
+
+// turnNumbers makes short numbers and words that are set across a vertical line (縦中横) a part of it: 11 in 11月. Their
+// characters get equal parts of the height, because those of a vertical line follow each other downwards.
+func turnNumbers(glyphs []glyph) {
+	const longest = 4
+	for i := 0; i < len(glyphs); {
+		own, end := glyphs[i].box, i+1
+		if glyphs[i].turn != rightwards || isWide(glyphs[i].r) {
+			i = end
+			continue
+		}
+		for end < len(glyphs) && glyphs[end].turn == rightwards && !isWide(glyphs[end].r) &&
+			beside(own, glyphs[end].box) && math.Abs(glyphs[end].box.x0-own.x1) < 0.3*glyphs[i].size {
+			own = own.with(glyphs[end].box)
+			end++
+		}
+		if end-i <= longest && (i > 0 && inColumn(glyphs[i-1], own, 1) || end < len(glyphs) && inColumn(glyphs[end], own, -1)) {
+			height := (own.y1 - own.y0) / float64(end-i)
+			for k := range glyphs[i:end] {
+				y := own.y0 + float64(k)*height
+				glyphs[i+k].turn, glyphs[i+k].box = downwards, box{own.x0, y, own.x1, y + height}
+			}
+		}
+		i = end
+	}
+}
+
+// inColumn reports whether a box is directly below a character of a vertical line, or above it if way is -1.
+func inColumn(g glyph, b box, way float64) bool {
+	dx, dy := (b.x0+b.x1-g.box.x0-g.box.x1)/2/g.size, way*(b.y0+b.y1-g.box.y0-g.box.y1)/2/g.size
+	return g.turn == downwards && isWide(g.r) && math.Abs(dx) < 0.35 && dy > stepMin && dy < 1.6 && b.x1-b.x0 < 1.3*g.size
 }
 
 // chains links characters to the next one in the same line, across ruby but not across ruled lines.

@@ -139,12 +139,7 @@ func (w *writer) segments(line []segment) {
 			w.out.WriteByte(' ')
 		}
 		last = s
-		for k, g := range s.glyphs {
-			if k > 0 && spaced(s.glyphs[k-1], g) {
-				w.out.WriteByte(' ')
-			}
-			w.glyph(g)
-		}
+		w.characters(s.glyphs)
 	}
 }
 
@@ -174,21 +169,23 @@ func (w *writer) readings() {
 	}
 }
 
-func (w *writer) glyph(g glyph) {
+// glyph writes a glyph as the character r.
+func (w *writer) glyph(g glyph, r rune) {
 	w.glyphs = append(w.glyphs, g)
 	w.offsets = append(w.offsets, w.out.Len())
 	// Replace radicals and ligatures with the characters that people search for.
-	if g.r >= 0x2E80 && g.r <= 0x2FDF || g.r >= 0xFB00 && g.r <= 0xFB06 {
-		w.out.WriteString(norm.NFKC.String(string(g.r)))
+	if r >= 0x2E80 && r <= 0x2FDF || r >= 0xFB00 && r <= 0xFB06 {
+		w.out.WriteString(norm.NFKC.String(string(r)))
 		return
 	}
-	w.out.WriteRune(g.r)
+	w.out.WriteRune(r)
 }
 
 // join continues a line after the previous one. apart means that the next character belongs to another sentence.
 func (w *writer) join(next glyph, apart bool) {
 	last := w.glyphs[len(w.glyphs)-1]
 	switch {
+	case !apart && openAddress.MatchString(w.tail(200)):
 	case last.r == '-' && unicode.IsLower(next.r) && len(w.glyphs) > 1 && unicode.IsLetter(w.glyphs[len(w.glyphs)-2].r):
 		// Remove the hyphen of a word that was split at the end of the line.
 		text := w.out.String()
@@ -200,10 +197,14 @@ func (w *writer) join(next glyph, apart bool) {
 	}
 }
 
+// openAddress matches an address on the web that a line break divides.
+var openAddress = regexp.MustCompile(`https?://[!-~]*[/\-_=&?%#]$`)
+
 // opening matches the beginning of a line that does not continue the previous one.
 var opening = regexp.MustCompile(
-	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
-		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、])`,
+	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※＊*→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
+		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、]|[0-9０-９アイウエオ一二三四五六七八九十]{1,3} |` +
+		`[\p{Han}\p{Katakana}ー]{2,8}：)`, // A label, as in 請求日：10月31日.
 )
 
 // continues reports whether a line continues the sentence of the previous line.
@@ -221,11 +222,15 @@ func (p paragraph) continues(line []segment) bool {
 	if !isWide(last) {
 		slack = 0.25 * (p.right - p.left) / size
 	}
-	if p.right-above.box.x1 > slack*size {
-		return false
-	}
 	// The first line of a paragraph is indented. After a number or a bullet, all other lines are.
-	if below.box.x0-above.box.x0 > 0.7*size && !opens(above) {
+	indent := below.box.x0 - above.box.x0
+	if indent > 0.7*size {
+		if !opens(above) {
+			return false
+		}
+		slack = math.Min(slack, maxSlack)
+	}
+	if p.right-above.box.x1 > slack*size || indent < -maxIndent*size && isWide(below.glyphs[0].r) {
 		return false
 	}
 	return !opens(below)
@@ -234,7 +239,10 @@ func (p paragraph) continues(line []segment) bool {
 // opens reports whether a line begins with a number or a bullet.
 func opens(s segment) bool {
 	var start strings.Builder
-	for _, g := range s.glyphs[:min(len(s.glyphs), 8)] {
+	for i, g := range s.glyphs[:min(len(s.glyphs), 9)] {
+		if i > 0 && isWide(g.r) && spaced(s.glyphs[i-1], g) {
+			start.WriteByte(' ')
+		}
 		start.WriteRune(g.r)
 	}
 	return opening.MatchString(start.String())

@@ -85,7 +85,7 @@ export const texts = {
     recoveryHint: '例: abcd-efgh-jkmn-pqrs',
     recoveryRequired: '回復コードを入力してください。',
     useCode: '認証アプリの確認コードを使う',
-    trust: 'このデバイスを30日間信頼する',
+    trust: 'この端末を30日間信頼する',
     trustHint:
       'このブラウザーでは、パスワードだけでログインできるようになります。共用の端末では選ばないでください。',
     lostApp: '認証アプリを使えないときは、組織の管理者に二段階認証のリセットを依頼してください。',

@@ -86,9 +86,9 @@ export const texts = {
     },
   },
   trusted: {
-    title: '信頼したデバイス',
+    title: '信頼した端末',
     lead: 'ここにあるブラウザーでは、ログインのときに認証アプリの確認コードを省略します。信頼は30日間続き、パスワードや二段階認証の設定を変えると終わります。',
-    empty: '信頼したデバイスはありません。',
+    empty: '信頼した端末はありません。',
     since: (date: string) => `信頼した日時: ${date}`,
     forget: '信頼を解除',
     of: (device: string) => `${device}の`,

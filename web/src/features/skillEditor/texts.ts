@@ -13,7 +13,7 @@ export const texts = {
   categories: '分類',
   archived: 'アーカイブ済みを表示',
   loading: '読み込み中...',
-  empty: 'まだスキルがありません。',
+  empty: 'スキルはまだありません。',
   emptyRequests: '承認待ちの申請はありません。',
   more: 'さらに表示',
   saved: (by: string, at: string) => `${by}さんが${at}に保存`,

@@ -34,7 +34,8 @@ function Card({ skill }: { skill: Skill }) {
         </Link>
       </h3>
       <p className={styles.description} id={id} data-note={note ? true : undefined} title={note}>
-        {note ?? skill.description}
+        {/* A card has two lines. The skill's page shows the whole note. */}
+        {note?.replace(/。.+$/s, '。') ?? skill.description}
       </p>
       <IconButton
         className={styles.star}

@@ -58,7 +58,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
         {name}
         <div className={table.quiet}>{kinds.join('・')}</div>
       </th>
-      <td data-label={words.owner}>
+      <td className={table.wide} data-label={words.owner}>
         {user?.name}
         <div className={table.quiet}>{user?.email}</div>
       </td>

@@ -84,7 +84,7 @@ function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
       <td className={cx(table.quiet, table.wide)} data-label={words.columns.period}>
         {words.period(formatJapan(notice.published_at), to)}
       </td>
-      <td className={table.narrow}>
+      <td className={cx(table.narrow, table.end)}>
         {notice.own && notice.state !== 'ended' && (
           <Button size="sm" variant="quietDanger" onClick={onEnd}>
             <span className="visually-hidden">{words.of(notice.title)}</span>

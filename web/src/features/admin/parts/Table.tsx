@@ -48,7 +48,7 @@ export function Table({ caption, columns, actions, className, busy, children }: 
 /** EndCell is the last cell of a row, with a button that ends or removes what `of` names. */
 export function EndCell({ of, end, onEnd }: { of: string; end: string; onEnd: () => void }) {
   return (
-    <td className={table.narrow}>
+    <td className={cx(table.narrow, table.end)}>
       <Button size="sm" variant="quietDanger" onClick={onEnd}>
         <span className="visually-hidden">{of}</span>
         {end}

@@ -300,7 +300,7 @@ export const auditScreen = {
         totp: '認証アプリ',
         recovery_code: '回復コード',
         passkey: 'パスキー',
-        trusted_device: '信頼したデバイス',
+        trusted_device: '信頼した端末',
         requested: 'リセットの申請',
       },
       factor_policy: { optional: '任意', administrators: '管理者は必須', everybody: '全員必須' },

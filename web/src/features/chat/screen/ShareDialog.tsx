@@ -89,7 +89,11 @@ function Shared({ share, children }: { share: Share; children: ReactNode }) {
           label={words.link}
           readOnly
           value={url}
-          onFocus={(event) => event.currentTarget.select()}
+          onFocus={({ currentTarget: field }) => {
+            field.select()
+            // The browser scrolls to the end of a long link.
+            requestAnimationFrame(() => field.scrollTo(0, 0))
+          }}
         />
         <CopyButton variant="primary" size="lg" className={styles.copy} copy={() => copyText(url)}>
           <span>{words.copy}</span>

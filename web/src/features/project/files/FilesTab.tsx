@@ -86,7 +86,10 @@ function AddFiles({ over, onFiles }: { over: boolean; onFiles: (found: FoundFile
           </Button>
           <Button onClick={() => setSharing(true)}>{words.own}</Button>
         </div>
-        <p className={styles.quiet}>{`${words.kinds}（${words.limit(MAX_MEGABYTES)}）`}</p>
+        <p className={styles.quiet}>
+          {words.kinds}
+          <span className={files.limit}>（{words.limit(MAX_MEGABYTES)}）</span>
+        </p>
         <input
           {...input}
           ref={chooser}
