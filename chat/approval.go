@@ -125,6 +125,9 @@ func (s *Service) DecideToolCallFor(
 	if err := d.validate(); err != nil {
 		return ToolApproval{}, err
 	}
+	if err := s.checkEdited(ctx, owner, d); err != nil {
+		return ToolApproval{}, err
+	}
 	decided, err := s.store.DecideToolCall(ctx, owner, d, by)
 	if err != nil {
 		return ToolApproval{}, err
@@ -155,6 +158,28 @@ func (d Decision) validate() error {
 		return fault.InvalidField("arguments", repeatedName)
 	}
 	return nil
+}
+
+// checkEdited refuses edited arguments that do not match the tool's definition, so that the person can correct them. All
+// other errors are those of the decision or of the call.
+func (s *Service) checkEdited(ctx context.Context, owner identity.Owner, d Decision) error {
+	if d.Arguments == nil {
+		return nil
+	}
+	waiting, err := s.store.WaitingToolApproval(ctx, owner, d.ID)
+	if errors.Is(err, ErrNoToolCall) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tools, err := s.tools.Of(ctx, owner, []string{waiting.Tool})
+	if found, exists := findTool(tools, waiting.Tool); exists && found.Check != nil {
+		if err := found.Check(d.Arguments); fault.CodeOf(err) == fault.Invalid {
+			return fault.InvalidField("arguments", "%s", fault.DetailOf(err))
+		}
+	}
+	return err
 }
 
 // Hash returns the hash of the decision, without its request id.

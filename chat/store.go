@@ -477,6 +477,9 @@ type Store interface {
 	// PermittedTools returns the tools that the owner has approved for the rest of a thread.
 	PermittedTools(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]string, error)
 
+	// WaitingToolApproval returns an approval that waits for a decision of the owner, or ErrNoToolCall.
+	WaitingToolApproval(ctx context.Context, owner identity.Owner, id uuid.UUID) (ToolApproval, error)
+
 	// DecideToolCall stores a decision and logs it. The same request again returns the same result. Errors:
 	// ErrNoToolCall, ErrNotDecider, ErrDecided, ErrApprovalExpired, ErrApprovalCanceled, ErrArgumentsChanged,
 	// ErrRequestConflict, or an invalid Decision.Input.

@@ -226,6 +226,15 @@ func lockApproval(ctx context.Context, tx pgx.Tx, id uuid.UUID) (approvalRow, er
 		WHERE a.id = $1`, id)
 }
 
+func (db *DB) WaitingToolApproval(
+	ctx context.Context, owner identity.Owner, id uuid.UUID,
+) (chat.ToolApproval, error) {
+	return findRow[chat.ToolApproval](ctx, db.pool, chat.ErrNoToolCall, `
+		SELECT `+approvalColumns+fromApprovals+`
+		WHERE a.id = $3 AND a.organization_id = $1 AND a.user_id = $2 AND a.decision IS NULL AND `+mayRead,
+		owner.OrganizationID, owner.UserID, id)
+}
+
 func (db *DB) DecideToolCall(
 	ctx context.Context, owner identity.Owner, d chat.Decision, by org.AuditActor,
 ) (chat.ToolApproval, error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -21,6 +23,12 @@ type sending struct{}
 func (sending) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	return []tool.Tool{{
 		Name: "calculate", Title: "送信", Rule: tool.RuleAsk, Effects: true,
+		Check: func(arguments json.RawMessage) error {
+			if strings.Contains(string(arguments), `"to":1`) {
+				return fault.Errorf(fault.Invalid, "「to」: 文字列で指定してください。")
+			}
+			return nil
+		},
 		Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			return tool.Result{Text: "送信済み" + string(arguments)}, nil
 		},
@@ -87,6 +95,15 @@ func TestToolCallDecision(t *testing.T) {
 	byBob.token = f.bob.Subject
 	if resp := f.do(byBob); resp.status != http.StatusNotFound {
 		t.Errorf("a colleague: %d %s", resp.status, resp.body)
+	}
+	wrong := decision
+	wrong.body = map[string]any{
+		"request_id": newID(), "approved": true, "arguments": map[string]any{"to": 1},
+		"arguments_sha256": waiting.ArgumentsSha256,
+	}
+	if resp := f.do(wrong); resp.status != http.StatusBadRequest || !strings.Contains(string(resp.body), `"field":"arguments"`) ||
+		!strings.Contains(string(resp.body), "「to」: 文字列で指定してください。") || !reflect.DeepEqual(f.waitingCall(), waiting) {
+		t.Errorf("arguments that do not match: %d %s", resp.status, resp.body)
 	}
 	first := get[api.ToolApproval](f, http.StatusOK, decision)
 	if first.State != "approved" || !first.Edited || first.ArgumentsSha256 == waiting.ArgumentsSha256 {

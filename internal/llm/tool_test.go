@@ -63,14 +63,17 @@ func TestToolCallsOfServers(t *testing.T) {
 		calls []llm.ToolCall
 		code  fault.Code
 	}{
-		"openai.sse":            {"", []llm.ToolCall{calendar("call_a"), split}, ""},
-		"vllm.sse":              {"", []llm.ToolCall{calendar("chatcmpl-tool-1")}, ""},
-		"repeated.sse":          {"", []llm.ToolCall{calendar("c1")}, ""},
-		"ollama.sse":            {"", []llm.ToolCall{calendar("call_x1"), calculate("call_x2")}, ""},
-		"llamacpp.sse":          {"", []llm.ToolCall{calendar(created), calculate(created)}, ""},
-		"mistral.sse":           {"", []llm.ToolCall{calendar("D681PevKs"), calculate("F02kfm3Lq")}, ""},
-		"deepseek.sse":          {"調べます。", []llm.ToolCall{calendar("call_00_a")}, ""},
-		"gemini.sse":            {"", []llm.ToolCall{signed, calculate(created)}, ""},
+		"openai.sse":   {"", []llm.ToolCall{calendar("call_a"), split}, ""},
+		"vllm.sse":     {"", []llm.ToolCall{calendar("chatcmpl-tool-1")}, ""},
+		"repeated.sse": {"", []llm.ToolCall{calendar("c1")}, ""},
+		"ollama.sse":   {"", []llm.ToolCall{calendar("call_x1"), calculate("call_x2")}, ""},
+		"llamacpp.sse": {"", []llm.ToolCall{calendar(created), calculate(created)}, ""},
+		"mistral.sse":  {"", []llm.ToolCall{calendar("D681PevKs"), calculate("F02kfm3Lq")}, ""},
+		"deepseek.sse": {"調べます。", []llm.ToolCall{calendar("call_00_a")}, ""},
+		"gemini.sse":   {"", []llm.ToolCall{signed, calculate(created)}, ""},
+		"empty-arguments.sse": {"", []llm.ToolCall{
+			{ID: created, Name: "calendar", Arguments: "{}"}, {ID: created, Name: "calculate", Arguments: "{}"},
+		}, ""},
 		"whole.json":            {"", []llm.ToolCall{calendar("w1")}, ""},
 		"text-hermes.sse":       {"調べます。\n", []llm.ToolCall{calendar(created), calculate(created)}, ""},
 		"text-hermes-think.sse": {"", []llm.ToolCall{calendar(created)}, ""},

@@ -27,7 +27,7 @@ var errToolCalls = errors.New("llm: the calls of tools exceed the limits")
 //
 // A piece belongs to the call of its index. Some servers send index 0 for every call, or none: Ollama and Gemini send
 // whole calls, each with another id, or without one. A piece with a name therefore begins a new call if the call of its
-// index has another id, or if neither has an id and the call's arguments are complete.
+// index has another id or name, or if it has no id and the call's arguments are complete.
 type toolCalls struct {
 	calls    []pendingCall
 	size     int  // Bytes of all arguments.
@@ -117,7 +117,7 @@ func (t *toolCalls) find(index int64, id, name string) *pendingCall {
 			if name != "" {
 				return nil
 			}
-		case name != "" && id == "" && call.name != "" && json.Valid(call.arguments):
+		case name != "" && call.name != "" && (name != call.name || id == "" && json.Valid(call.arguments)):
 			return nil
 		}
 		return call

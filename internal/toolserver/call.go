@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -80,11 +81,8 @@ func (s *Service) call(
 	}
 	defer stop()
 	result, err := s.exchange(ctx, owner, server, t, &params)
-	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
-		err = s.errRefused()
-	}
 	if err != nil {
-		return tool.Result{Untrusted: true}, named(server, err)
+		return tool.Result{Untrusted: true}, named(server, s.refusal(ctx, owner, server, err))
 	}
 	return result, nil
 }
@@ -243,9 +241,69 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
 	}
 	if err := resolved.Validate(values); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません: %s", runes.OneLine(err.Error(), maxTold))
+		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません: %s", runes.OneLine(mismatch(err), maxTold))
 	}
 	return arguments, nil
+}
+
+var (
+	// The places in the schema, the keyword and the rest of an error of the jsonschema package.
+	schemaErrorForm = regexp.MustCompile(`(?s)^((?:validating \S+: )+)(?:(\w+): )?(.*)$`)
+	propertyForm    = regexp.MustCompile(`/properties/([^/:\s]+)`)
+	quotedForm      = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	limitForm       = regexp.MustCompile(`than (?:or equal to )?(-?\d+(?:\.\d*[1-9])?)[.0]*$`)
+)
+
+// schemaTypes are the types of JSON Schema for people.
+var schemaTypes = strings.NewReplacer(
+	"string", "文字列", "integer", "整数", "number", "数値", "boolean", "trueかfalse", "array", "配列", "object", "オブジェクト",
+	", ", "か",
+)
+
+// schemaLimits are the rules of the keywords with a limit, for people.
+var schemaLimits = map[string]string{
+	"minimum": "%s以上の値にしてください。", "maximum": "%s以下の値にしてください。",
+	"exclusiveMinimum": "%sより大きい値にしてください。", "exclusiveMaximum": "%sより小さい値にしてください。",
+	"minLength": "%s文字以上にしてください。", "maxLength": "%s文字以内にしてください。",
+	"minItems": "%s件以上にしてください。", "maxItems": "%s件以内にしてください。",
+}
+
+// mismatch returns an error of the jsonschema package in Japanese, with the field. Errors of rare keywords are not
+// translated.
+func mismatch(err error) string {
+	form := schemaErrorForm.FindStringSubmatch(err.Error())
+	if form == nil {
+		return err.Error()
+	}
+	var fields []string
+	above := ""
+	for place := range strings.SplitSeq(strings.TrimSuffix(form[1], ": "), ": ") {
+		for _, name := range propertyForm.FindAllStringSubmatch(strings.TrimPrefix(place, above), -1) {
+			fields = append(fields, name[1])
+		}
+		above = place
+	}
+	field := ""
+	if len(fields) > 0 {
+		field = "「" + strings.Join(fields, ".") + "」: "
+	}
+	keyword, rest := form[2], form[3]
+	last := func(mark string) string { return rest[strings.LastIndex(rest, mark)+len(mark):] }
+	names := func(mark string) string { return strings.Join(quotedForm.FindAllString(last(mark), -1), "、") }
+	limit := limitForm.FindStringSubmatch(rest)
+	switch {
+	case keyword == "type" && strings.Contains(rest, "want "):
+		return field + schemaTypes.Replace(strings.ReplaceAll(names("want "), `"`, "")) + "で指定してください。"
+	case keyword == "required":
+		return field + "必須の項目がありません: " + names("missing properties: ")
+	case keyword == "" && strings.Contains(rest, "additional properties "):
+		return field + "定義にない項目があります: " + names("additional properties ")
+	case keyword == "enum" && strings.Contains(rest, "any of: "):
+		return field + "次のいずれかを指定してください: " + last("any of: ")
+	case schemaLimits[keyword] != "" && limit != nil:
+		return field + fmt.Sprintf(schemaLimits[keyword], limit[1])
+	}
+	return field + "定義に合わない値です（" + strings.TrimPrefix(keyword+": "+rest, ": ") + "）。"
 }
 
 // codeToolError is the code of an error that the tool has reported.
@@ -347,11 +405,8 @@ func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Se
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
 	defer cancel()
 	connected, err := s.connect(ctx, owner, server)
-	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
-		return nil, s.errRefused()
-	}
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(ctx, owner, server, err)
 	}
 	defer s.close(connected)
 	return connected.read(ctx)

@@ -1,4 +1,7 @@
 package toolserver
 
 // Exports for tests.
-var NewDefinition = newDefinition
+var (
+	NewDefinition  = newDefinition
+	CheckArguments = checkArguments
+)

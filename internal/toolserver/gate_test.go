@@ -43,6 +43,9 @@ type gate struct {
 	refusal    func()                    // Called before each refusal with 401; may be nil.
 	refusals   atomic.Int64
 
+	stepUp    string // A scope that calls need, if it is not "".
+	requested string // Guarded by mu. The scopes of the last connection.
+
 	answering func(path string) // Called during each request to the authorization server; may be nil.
 }
 
@@ -108,6 +111,12 @@ func newGate(t *testing.T, c *crm) *gate {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
+		if g.lacksScope(r) {
+			g.refusals.Add(1)
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="crm `+g.stepUp+`"`)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		c.Config.Handler.ServeHTTP(w, r)
 	})
 	return g
@@ -129,6 +138,21 @@ func (g *gate) admits(r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Contains(g.valid, token)
+}
+
+// lacksScope reports whether a message is a call that needs a scope that was not requested.
+func (g *gate) lacksScope(r *http.Request) bool {
+	if g.stepUp == "" {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		g.t.Error(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return isCall(string(body)) && !slices.Contains(strings.Fields(g.requested), g.stepUp)
 }
 
 // end revokes the access tokens. If broken is set, later tokens are not valid either.
@@ -188,12 +212,12 @@ func (g *gate) authorize(address, browser string) toolserver.Callback {
 	}
 	q := u.Query()
 	if q.Get("tenant") != "1" || q.Get("client_id") != "client-1" || q.Get("resource") != g.URL+"/mcp" ||
-		q.Get("scope") != "crm offline_access" || q.Get("code_challenge_method") != "S256" ||
+		!strings.HasPrefix(q.Get("scope"), "crm offline_access") || q.Get("code_challenge_method") != "S256" ||
 		q.Get("redirect_uri") != publicURL+toolserver.CallbackPath {
 		g.t.Errorf("the address is %s", address)
 	}
 	g.mu.Lock()
-	g.challenges["code-1"] = q.Get("code_challenge")
+	g.challenges["code-1"], g.requested = q.Get("code_challenge"), q.Get("scope")
 	g.mu.Unlock()
 	return toolserver.Callback{State: q.Get("state"), Code: "code-1", Issuer: g.URL, Browser: browser}
 }

@@ -89,6 +89,37 @@ func TestCallsWithOneRefusedToken(t *testing.T) {
 	}
 }
 
+// TestScopeIsAddedAfterARefusal: a server that refuses a call because the token lacks a scope. The person connects again
+// with the scope, also after a refresh. If the server still refuses the call, the person is not asked again.
+func TestScopeIsAddedAfterARefusal(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.addConnected(g)
+	g.stepUp = "crm:write"
+	for range 2 {
+		before := g.refusals.Load()
+		_, err := o.call("crm__find_customer", `{"name":"a"}`)
+		wants(t, err, "追加の権限が必要です", "/setting/connections")
+		if n := g.refusals.Load() - before; n != 1 || c.calls.Load() != 0 {
+			t.Errorf("%d refusals, %d calls", n, c.calls.Load())
+		}
+	}
+	o.connect(g, o.taro, server)
+	if g.requested != "crm offline_access crm:write" {
+		t.Errorf("requested %q", g.requested)
+	}
+	if result, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || result.Text == "" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	g.requested = "" // The authorization server has not granted the scope.
+	for range 2 {
+		_, err := o.call("crm__find_customer", `{"name":"a"}`)
+		wants(t, err, "この操作を許可しませんでした（403）")
+		g.end(false) // The token is refreshed at the next call.
+	}
+}
+
 // TestTokenIsRefusedAtTheList: a server that refuses the token at the list of its tools. It is refreshed once.
 func TestTokenIsRefusedAtTheList(t *testing.T) {
 	t.Parallel()

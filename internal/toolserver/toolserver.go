@@ -197,7 +197,8 @@ type Connection struct {
 	ID           uuid.UUID `json:"-"` // Set by the Store. It changes with the tokens.
 	AccessToken  string    `json:"access_token"`
 	RefreshToken string    `json:"refresh_token,omitempty"`
-	ExpiresAt    time.Time `json:"expires_at"` // The zero time if unknown.
+	ExpiresAt    time.Time `json:"expires_at"`       // The zero time if unknown.
+	Scopes       []string  `json:"scopes,omitempty"` // Requested at the connection.
 }
 
 // Attempt is a connection in progress in a browser.

@@ -87,13 +87,21 @@ async function useServer(
     const name = `適合試験${id.slice(-8)}`
     const content = { name, description: '試験', icon: 'chat', category_id, prompt: '試験', tools: [tool] }
     await admin.call('POST', '/v1/skill', { request_id: crypto.randomUUID(), audience: 'self', content })
-    model.script(question, { results: true, tool_calls: [[{ name: tool, arguments: '{"a":2,"b":40}' }]] })
     const openai = await clientOf(url, admin)
-    const answer = await openai.chat.completions.create({
-      model: name,
-      messages: [{ role: 'user', content: question }],
-    })
-    if (!answer.choices[0]?.message.content?.includes('<result')) throw new Error(JSON.stringify(answer))
+    const ask = async (content: string) => {
+      model.script(content, { results: true, tool_calls: [[{ name: tool, arguments: '{"a":2,"b":40}' }]] })
+      const answer = await openai.chat.completions.create({
+        model: name,
+        messages: [{ role: 'user', content }],
+      })
+      return answer.choices[0]?.message.content ?? ''
+    }
+    let answer = await ask(question)
+    if (answer.includes('追加の権限')) {
+      await connect(admin, id)
+      answer = await ask(`${question} もう一度`)
+    }
+    if (!answer.includes('<result')) throw new Error(answer)
   } finally {
     await admin.call('DELETE', `/v1/tool-server/${id}`)
   }
@@ -128,6 +136,7 @@ const clientScenarios = [
   'auth/scope-from-www-authenticate',
   'auth/scope-omitted-when-undefined',
   'auth/scope-retry-limit',
+  'auth/scope-step-up',
   'auth/token-endpoint-auth-basic',
   'auth/token-endpoint-auth-none',
   'auth/token-endpoint-auth-post',

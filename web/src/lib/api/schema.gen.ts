@@ -4111,7 +4111,8 @@ export interface paths {
          * Approve or refuse a call of a tool
          * @description Only the person whose question is answered decides (403 for other readers of the thread). The same request again
          *     has the same response; another decision, or one after the expiry or the end of the answer, is a conflict (409).
-         *     The answer continues at once. A call that asks for input takes it as `input`, and no `arguments`.
+         *     The answer continues at once. Arguments that do not match the definition of the tool are refused (400), and the
+         *     call still waits. A call that asks for input takes it as `input`, and no `arguments`.
          */
         post: operations["decideToolCall"];
         delete?: never;

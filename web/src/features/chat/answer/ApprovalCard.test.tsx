@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { waitingCallsQuery } from '@/entities/thread/toolCalls'
-import type { ToolApproval } from '@/lib/api'
+import type { ToolApproval, ToolDecision } from '@/lib/api'
 import type { AnswerToolCall } from '@/lib/stream'
 import { ApprovalCard } from './ApprovalCard'
 import { texts } from './approvalTexts'
@@ -97,5 +97,26 @@ describe('a call that waits for a decision', () => {
     enter('{"to":"乙","__proto__":"a","x":[{"to":"\\"to\\":"},{"to":["to","to"]}]}')
     expect(screen.queryByText(texts.repeatedName)).toBeNull()
     expect(approve.disabled).toBe(false)
+  })
+
+  it('shows beside the form why edited arguments are refused, and sends the corrected ones', async () => {
+    const message = '引数がツールの定義に合いません: 「to」: 文字列で指定してください。'
+    const sent: unknown[] = []
+    show([{ id: 'a', title: '送信', cause: 'rule', arguments: '{"to":"甲"}', arguments_sha256: '' }])
+    vi.stubGlobal('fetch', async (request: Request) => {
+      sent.push(((await request.json()) as ToolDecision).arguments)
+      const errors = [{ field: 'arguments', message }]
+      return Response.json({ status: 400, code: 'invalid', detail: message, errors }, { status: 400 })
+    })
+    fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    const form = screen.getByRole('textbox') as HTMLTextAreaElement
+    fireEvent.change(form, { target: { value: '{"to":1}' } })
+    fireEvent.click(screen.getByRole('button', { name: texts.approveEdited }))
+    expect(await screen.findAllByText(message)).toHaveLength(1)
+    expect(form.value).toBe('{"to":1}')
+    expect(form.getAttribute('aria-invalid')).toBe('true')
+    fireEvent.change(form, { target: { value: '{"to":"乙"}' } })
+    fireEvent.click(screen.getByRole('button', { name: texts.approveEdited }))
+    await vi.waitFor(() => expect(sent).toEqual([{ to: 1 }, { to: '乙' }]))
   })
 })

@@ -107,7 +107,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   const [refusing, setRefusing] = useState(false)
   const [reason, setReason] = useState('')
   const [remember, setRemember] = useState(false)
-  const { decide, sending, error } = useDecide(waiting)
+  const { decide, sending, error, refused } = useDecide(waiting)
   const changed = edited === null ? undefined : parseObject(edited)
   const invalid = typeof changed === 'string' ? changed : undefined
   const approve = () => {
@@ -135,7 +135,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
             spellCheck={false}
             value={edited}
             onChange={(event) => setEdited(event.target.value)}
-            error={invalid}
+            error={invalid ?? refused}
           />
           <Invisible text={edited} />
         </>
@@ -154,7 +154,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
       ) : (
         <Choice label={texts.remember} hint={texts.rememberHint} checked={remember} onChange={setRemember} />
       )}
-      {error && <FieldErrorText>{error}</FieldErrorText>}
+      {error && (edited === null || !refused) && <FieldErrorText>{error}</FieldErrorText>}
       <div className={styles.buttons}>
         {refusing ? (
           <>

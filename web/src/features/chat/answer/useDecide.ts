@@ -9,7 +9,8 @@ const inputPrefix = 'input.values.'
 
 /**
  * useDecide sends a decision. A repeated attempt with the same decision has the same request id. If somebody else has
- * decided, in another tab for example, the stream of the answer shows that. `fields` has the errors of entered values.
+ * decided, in another tab for example, the stream of the answer shows that. `fields` has the errors of entered values,
+ * and `refused` that of edited arguments.
  */
 export function useDecide({ id, arguments_sha256 }: ToolApproval) {
   const requestId = useRequestId()
@@ -34,6 +35,7 @@ export function useDecide({ id, arguments_sha256 }: ToolApproval) {
     decide: (d: Parameters<typeof decide>[0]) => void decide(d),
     sending,
     error: failure === null ? '' : errorMessage(failure) || texts.failed,
+    refused: fields.find(({ field }) => field === 'arguments')?.message,
     fields: Object.fromEntries(
       fields
         .filter(({ field }) => field.startsWith(inputPrefix))
