@@ -71,6 +71,9 @@ func TestPackages(t *testing.T) {
 
 func (p packager) test(t *testing.T, format string) {
 	files, programs := dist(t, "*"+p.arch+"."+format), dist(t, "tsumugi-*-linux-"+runtime.GOARCH)
+	if len(files) == 0 && format == "rpm" { // As after scripts/dist --quick.
+		t.Skip("the release has no RPM package")
+	}
 	if len(files) != 1 || len(programs) != 1 {
 		t.Fatalf("packages: %v, programs: %v", files, programs)
 	}
