@@ -325,7 +325,7 @@ func (m *chatRound) disk() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	page := make([]byte, 8<<10)
 	took := make([]float64, 200)
 	for i := range took {
