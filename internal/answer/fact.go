@@ -37,8 +37,8 @@ var counted = []string{"つ", "点", "種類", "通り", "とおり", "段階", 
 // units are the characters after which a numeral in kanji is a number. Without a unit, 一 is usually part of a word.
 const units = "条項号章節年月日時分秒週人円個回件名歳才割%点階度倍台枚冊本株"
 
-// fold normalizes text for facts: it applies NFKC and removes spaces between the characters of a number. An exponent, or
-// the mark of a note, is another number than the one beside it.
+// fold normalizes text for facts: it applies NFKC and removes spaces between the characters of a number. An exponent
+// and the mark of a note are not joined to the number before or after them.
 func fold(text string) string {
 	text = afterScript.ReplaceAllString(beforeScript.ReplaceAllString(text, "$1^$2"), "$1^$2")
 	return spaceInNumber.ReplaceAllString(norm.NFKC.String(text), "$1$2")

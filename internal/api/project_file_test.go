@@ -199,8 +199,8 @@ func TestLostRolesEndDownloads(t *testing.T) {
 	}
 }
 
-// TestThousandFilesDoNotDelayOthers: a member uploads 1,000 files into a project, some of them twice. Meanwhile another
-// member asks a question about a file of their own, which is read before most of them. In the end, all are readable.
+// TestThousandFilesDoNotDelayOthers: a member uploads 1,000 files into a project, some of them twice. A file that another
+// member uploads meanwhile is read before most of these, and is cited in an answer. Finally, all files have been read.
 func TestThousandFilesDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい [1]。"), settings{reads: true, limits: ratelimit.DefaultLimits()})

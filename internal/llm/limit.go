@@ -132,7 +132,7 @@ func (l *limits) spend(tokens int) {
 	l.used.Add(l.key, tokens)
 }
 
-// take removes tokens from the bucket, for which later requests wait, or returns them.
+// take removes tokens from the bucket, or adds tokens if the number is negative. Requests wait while the bucket is empty.
 func (l *limits) take(tokens int) {
 	if l.tokens == nil {
 		return

@@ -16,7 +16,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -29,7 +28,6 @@ const (
 	maxHeader    = 64 << 10 // Bytes.
 	maxRequests  = 50       // Of an exchange. It needs fewer, with maxToolPages.
 	maxTold      = 500      // Characters of a text by the server in an error.
-	maxScope     = 1000     // Bytes of the scopes that a server may require.
 	sessionGrace = 10 * time.Second
 )
 
@@ -238,27 +236,6 @@ func statusFailure(status int) error {
 		return errBusy
 	}
 	return fault.Errorf(fault.Unavailable, "エラー（HTTP %d）を返しました。", status)
-}
-
-// insufficientScope is errRights because the token lacks scopes.
-type insufficientScope struct{ scopes []string }
-
-func (insufficientScope) Error() string { return errRights.Error() }
-func (insufficientScope) Unwrap() error { return errRights }
-
-// missingScopes returns the scopes that a request needs if the server has refused it with insufficient_scope (RFC 6750,
-// section 3.1), else nil. It returns nil for unusually many or long ones.
-func missingScopes(response *http.Response) (scopes []string) {
-	if response.StatusCode != http.StatusForbidden {
-		return nil
-	}
-	challenges, _ := oauthex.ParseWWWAuthenticate(response.Header.Values("WWW-Authenticate"))
-	for _, c := range challenges {
-		if scope := c.Params["scope"]; c.Params["error"] == "insufficient_scope" && len(scope) <= maxScope {
-			scopes = append(scopes, strings.Fields(scope)...)
-		}
-	}
-	return scopes
 }
 
 // boundedBody is a response's body that fails after maxResponse bytes.

@@ -370,64 +370,6 @@ func (s *Service) errUnlinked(text string) error {
 	return fault.Errorf(fault.Forbidden, "%s設定の「連携アプリ」で連携してください（%s/setting/connections）。", text, s.cfg.PublicURL)
 }
 
-// errRefused asks the person to connect again because the server does not accept the token.
-func (s *Service) errRefused() error {
-	return s.errUnlinked("連携が受け付けられませんでした。もう一度、")
-}
-
-// refusal returns an error of an exchange for the person, who connects again if the server does not accept the token.
-func (s *Service) refusal(ctx context.Context, owner identity.Owner, server Server, err error) error {
-	if server.Auth != AuthOAuth {
-		return err
-	}
-	if missing, ok := errors.AsType[insufficientScope](err); ok {
-		return s.requireScopes(ctx, owner, server, missing)
-	}
-	if errors.Is(err, errSignIn) {
-		return s.errRefused()
-	}
-	return err
-}
-
-// requireScopes adds the scopes of a refusal to those that connections request, and asks the person to connect again. If
-// the person's connection has requested them already, the person does not have the right, and errRights is returned.
-func (s *Service) requireScopes(
-	ctx context.Context, owner identity.Owner, server Server, missing insufficientScope,
-) error {
-	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
-	if err != nil {
-		return err
-	}
-	connection, err := s.store.ToolConnection(ctx, owner, server)
-	switch a := secrets.OAuth; {
-	case err != nil && !errors.Is(err, ErrNotConnected):
-		return err
-	case a == nil || secrets.URL != server.URL:
-		return ErrMoved
-	case len(lacking(connection.Scopes, missing.scopes)) == 0:
-		return errRights
-	case len(lacking(a.Scopes, missing.scopes)) > 0:
-		a.Scopes = append(a.Scopes, lacking(a.Scopes, missing.scopes)...)
-		if len(strings.Join(a.Scopes, " ")) > maxScope {
-			return errRights
-		}
-		if err := s.store.SetToolAuthorization(ctx, server, *a, nil); err != nil {
-			return err
-		}
-	}
-	return s.errUnlinked("この操作には、追加の権限が必要です。もう一度、")
-}
-
-// lacking returns the scopes that are not in known, each once.
-func lacking(known, scopes []string) (lacks []string) {
-	for _, scope := range scopes {
-		if !slices.Contains(known, scope) && !slices.Contains(lacks, scope) {
-			lacks = append(lacks, scope)
-		}
-	}
-	return lacks
-}
-
 // accessToken returns the access token of a person, refreshed if it expires soon.
 func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server Server) (string, error) {
 	connection, err := s.store.ToolConnection(ctx, owner, server)

@@ -1,4 +1,4 @@
-// Package network runs a test in a network of its own. It is for tests only.
+// Package network runs a test in a separate network namespace. It is for tests only.
 package network
 
 import (
@@ -13,8 +13,8 @@ import (
 // variable is the environment variable that is set in the child process of Own.
 const variable = "TSUMUGI_TEST_OWN_NETWORK"
 
-// resolver is a DNS server that cannot be reached. Without it, the machine's own may be on the loopback device, where
-// questions are no connections to other machines.
+// resolver is a DNS server that cannot be reached. The machine's own resolver may listen on the loopback device, and
+// then name look-ups would not count as connections to other machines.
 const resolver = "nameserver 192.0.2.53\n"
 
 // Own runs the test that calls it again in a child process, and returns true there. The child has its own mounts and its

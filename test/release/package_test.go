@@ -41,8 +41,8 @@ type packager struct {
 	edited          string   // The edited settings after remove.
 }
 
-// rpm is a command for packages of Red Hat systems. Those that the package needs are Debian's here, which rpm does not
-// know.
+// rpm returns a command of rpm(8) in a Debian system. It does not check dependencies, because the database of rpm does not
+// contain Debian's packages.
 func rpm(args ...string) []string {
 	return append([]string{"rpm", "--force-debian", "--dbpath", "/var/lib/rpm", "--nodeps"}, args...)
 }

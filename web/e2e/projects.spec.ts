@@ -197,7 +197,7 @@ for (const [device, viewport] of Object.entries({
       await inviting.getByRole('button', { name: '1件を招待' }).click()
       const member = line(page, 'admin@demo.example')
       await expect(member).toBeVisible()
-      // The roles are in one column, with and without a button beside them.
+      // The selects of the roles are aligned in rows with and without a button.
       const ends = await main(page)
         .getByRole('combobox')
         .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right))

@@ -123,7 +123,7 @@ func TestR108_NobodyLearnsWhoHasAFactor(t *testing.T) {
 	f.server = serve(t, p)
 	assertion := newAuthenticator() // Unknown to the pool.
 
-	// steps returns what a caller observes of the calls that need no password.
+	// steps makes the calls that need no password, and returns a description of each response and of its cost.
 	steps := func(name string) (seen []string) {
 		call := func(operation string, in map[string]any) reply {
 			t.Helper()

@@ -300,7 +300,8 @@ func rows(group [][]segment) [][][]segment {
 	return split
 }
 
-// inSequence reports whether no line is beside another one, as for a centered title above a line at the left.
+// inSequence reports whether the lines follow each other from top to bottom without overlapping vertically, as a centered
+// title and a line below it do.
 func inSequence(lines [][]segment) bool {
 	for i, line := range lines {
 		if len(line) > 1 || i > 0 && gapBetween(lines[i-1], line) < 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
-// Measures of superscripts and subscripts, in multiples of the size of the text beside them.
+// Limits for superscripts and subscripts, as multiples of the font size of the adjacent text.
 const (
-	scriptMin  = 0.45 // Smallest size. Text beside a drop cap is smaller.
-	scriptMax  = 0.87 // Largest size.
-	scriptUp   = 0.18 // Smallest distance of the baselines of a superscript,
-	scriptDown = 0.08 // of a subscript,
-	scriptFar  = 0.75 // and largest distance.
-	scriptGap  = 0.4  // Largest space beside it.
+	scriptMin  = 0.45 // Minimum font size. Text after a drop cap is smaller.
+	scriptMax  = 0.87 // Maximum font size.
+	scriptUp   = 0.18 // Minimum distance of the baselines for a superscript.
+	scriptDown = 0.08 // Minimum distance of the baselines for a subscript.
+	scriptFar  = 0.75 // Maximum distance of the baselines.
+	scriptGap  = 0.4  // Maximum space between a script and the adjacent text.
 	maxScript  = 8    // Characters.
 )
 
@@ -65,8 +65,8 @@ func (w *writer) tail(n int) string {
 }
 
 // script returns the number of characters of the superscript or subscript that begins at the character k of a segment,
-// or 0. Its characters are smaller than the text beside them, and higher or lower. base is the last character that is
-// not in a script, -1 at the beginning of the segment.
+// or 0. Its characters are smaller than the adjacent text, and have a higher or lower baseline. base is the last
+// character that is not in a script, or -1 at the beginning of the segment.
 func script(glyphs []glyph, k, base int) (n int, raised bool) {
 	first, end := glyphs[k], k+1
 	for end < len(glyphs) && end-k <= maxScript && math.Abs(glyphs[end].size-first.size) < 0.05*first.size &&
