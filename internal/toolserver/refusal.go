@@ -54,8 +54,8 @@ func (s *Service) refusal(ctx context.Context, owner identity.Owner, server Serv
 	return err
 }
 
-// requireScopes adds missing scopes to those that new connections request, and returns an error that asks the person to
-// connect again. It returns errRights if the person's connection was made with these scopes.
+// requireScopes adds the missing scopes to the scopes that a connection requests. Its error message explains how to
+// connect again. If the connection already requested them, it returns errRights.
 func (s *Service) requireScopes(
 	ctx context.Context, owner identity.Owner, server Server, missing insufficientScope,
 ) error {
