@@ -273,6 +273,7 @@ test.describe('the members', () => {
     await open(page, '/admin/organization/member?q=stays', 'メンバー')
     await page.route('**/v1/user/*', (route) => route.abort(), { times: 1 })
     await choose(page, 'stays@demo.example', '削除')
+    await expect(page.getByText(/^チャット 0件/)).toBeVisible() // Until then, the button ignores clicks.
     await page.getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText(/^staysさんを削除できませんでした。/)).toBeVisible()
     await expect(lineOf(page, 'stays@demo.example')).toBeVisible()
