@@ -21,7 +21,8 @@ var unwanted = regexp.MustCompile("スレッド|会話|やりとり|やり取り
 	"|直し[のをがは（]|直すべき|直す範囲|未決|本文と一致しない|表記の決まり|回答の続きを待って|回答を準備|回答が途切れた|作成し直して" +
 	"|表示していない(?:新しい)?(?:回答|質問)|回答のあとに送信|ため、送信していません|よく考えてから|熟考|再回答|入力欄に戻して" +
 	"|書かれるそばから|運用する人|本人と確認できない人|使う人|現在ご利用いただけない|自分について|機器|検討だけで終わり" +
-	"|検索する言葉|検索語をクリア|検索をやめる|スキル一覧へ|サインイン|サインアウト|再試行|もう一度試す")
+	"|検索する言葉|検索語をクリア|検索をやめる|スキル一覧へ|サインイン|サインアウト|再試行|もう一度試す|例）" +
+	`|(?:save|"message"): ['"]保存['"]`)
 
 // specified is the one text of the specification with three periods.
 const specified = "読み込み中..."
@@ -48,6 +49,7 @@ var otherTexts = map[string][]string{
 	"docs/slack.md":                               {"スレッド"},
 	"internal/skill/builtin/translation.yaml":     {"会話"},
 	"web/src/features/admin/texts/slackScreen.ts": {"スレッド"},
+	"web/src/lib/markdown/texts.ts":               {"save: '保存'"}, // Beside コピー.
 }
 
 // TestOneWordForOneThing finds unwanted words in the texts of the app, the extension, the server, the standard skills

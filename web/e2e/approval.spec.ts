@@ -25,7 +25,7 @@ async function askWithCall(
   await page.getByRole('textbox', { name: '説明' }).fill('金額を計算します。')
   await page.getByRole('textbox', { name: 'プロンプト' }).fill('金額を計算する。')
   await page.getByRole('group', { name: 'ツール' }).getByRole('checkbox', { name: /計算/ }).check()
-  await page.getByRole('button', { name: '保存', exact: true }).click()
+  await page.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(page).toHaveURL(/\/edit$/)
   await page.goto(page.url().replace(/\/edit$/, ''))
   await chat.ask(question)

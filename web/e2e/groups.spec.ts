@@ -55,7 +55,7 @@ test('an administrator makes a group, adds members, offers a skill to it and del
   await page.getByRole('combobox', { name: '公開範囲' }).selectOption('選択したメンバーとグループ')
   const groups = page.getByRole('group', { name: '利用できるグループ' })
   await groups.getByRole('checkbox', { name: '営業部' }).check()
-  await page.getByRole('button', { name: '保存' }).first().click()
+  await page.getByRole('button', { name: '保存する' }).first().click()
   await expect(page.getByText('保存しました。')).toBeVisible()
   const member = await pageAs(await signIn('user'))
   await member.goto('/home/skill')

@@ -16,7 +16,7 @@ test('instructions of the organization and the user are sent with questions, and
   await open(page, '/admin/contract', '契約')
   await page.getByRole('link', { name: '組織の指示' }).click()
   const field = page.getByRole('textbox', { name: '指示' })
-  const save = page.getByRole('button', { name: '保存', exact: true })
+  const save = page.getByRole('button', { name: '保存する', exact: true })
   await expect(save).toBeDisabled()
   await field.fill('社外に出す文書では、正式名称を使う。')
   // Leaving asks first.
@@ -35,10 +35,10 @@ test('instructions of the organization and the user are sent with questions, and
   await member.getByRole('textbox', { name: '呼び名' }).fill('田中さん')
   await member.getByRole('textbox', { name: '回答の文体' }).fill('結論から')
   await member.getByRole('textbox', { name: '署名' }).fill('あ'.repeat(501))
-  await member.getByRole('button', { name: '保存' }).click()
+  await member.getByRole('button', { name: '保存する' }).click()
   await expect(member.getByText('500文字以内で入力してください。')).toBeVisible()
   await member.getByRole('textbox', { name: '署名' }).fill('紡株式会社\n田中')
-  await member.getByRole('button', { name: '保存' }).click()
+  await member.getByRole('button', { name: '保存する' }).click()
   await expect(member.getByText('保存しました。次の質問から使われます。')).toBeVisible()
   await inspect(member, {
     name: '/setting/about',

@@ -28,7 +28,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await line.getByRole('textbox', { name: 'big-modelの説明' }).fill('難しい相談に')
   await inspect(admin, { name: '/admin/model', open: async () => {} })
   await admin.setViewportSize({ width: 1440, height: 900 })
-  await admin.getByRole('button', { name: '保存', exact: true }).click()
+  await admin.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(admin.getByText('モデルの設定を保存しました')).toBeVisible()
 
   await chat.open()
@@ -100,7 +100,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
       .evaluate((list) => list.scrollWidth - (list.parentElement?.clientWidth ?? 0)),
   ).toBe(0)
   await expect(admin.getByRole('button', { name: '標準を選べるメンバー：全員' })).toBeDisabled()
-  await admin.getByRole('button', { name: '保存', exact: true }).click()
+  await admin.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(admin.getByText('保存していない変更があります')).toBeHidden()
   // The screen has the old list: it shows the error and keeps the question.
   await chat.composer.fill('木綿とは')
@@ -125,7 +125,7 @@ test('a skill determines the model for its questions', async ({ page, chat, serv
   await page.getByText('詳細設定').click()
   await expect(page.getByLabel('モデル').locator('option:checked')).toHaveText('既定（標準）')
   await page.getByLabel('モデル').selectOption('big-model')
-  await page.getByRole('button', { name: '保存', exact: true }).click()
+  await page.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(page).toHaveURL(/\/edit$/)
   await chat.open('契約書の相談')
   await expect(page.getByRole('button', { name: 'モデル: big-model' })).toBeVisible()

@@ -70,7 +70,7 @@ test('an administrator writes a notice, changes it and ends it, and open tabs fo
   await expect(page.getByRole('combobox', { name: '宛先' })).toBeDisabled()
   await expect(page.getByLabel('掲載の開始')).toBeDisabled()
   await page.getByRole('textbox', { name: 'タイトル' }).fill('年末年始の営業')
-  await page.getByRole('button', { name: '保存' }).click()
+  await page.getByRole('button', { name: '保存する' }).click()
   await expect(page.getByText('お知らせを保存しました。')).toBeVisible()
   await member.getByRole('button', { name: /^お知らせ($|、未読)/ }).click()
   const bell = member.getByRole('dialog', { name: 'お知らせ' })

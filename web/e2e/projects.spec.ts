@@ -213,7 +213,7 @@ for (const [device, viewport] of Object.entries({
       await tab(colleague, '指示').click()
       await tab(page, '指示').click()
       await instructions(page).fill('敬語で答えてください。\n金額は税抜きで答えてください。')
-      await page.getByRole('button', { name: '保存' }).click()
+      await page.getByRole('button', { name: '保存する' }).click()
       await expect(instructions(colleague)).toHaveValue(/税抜き/)
 
       // Both edit the same line.
@@ -221,10 +221,10 @@ for (const [device, viewport] of Object.entries({
       await instructions(colleague).fill(
         '敬語で丁寧に答えてください。\n金額は税抜きで答えてください。\n出典を書いてください。',
       )
-      await colleague.getByRole('button', { name: '保存' }).click()
+      await colleague.getByRole('button', { name: '保存する' }).click()
       await expect(colleague.getByText('指示を保存しました。')).toBeVisible()
       await expect(instructions(page)).toHaveValue(/短く/)
-      await page.getByRole('button', { name: '保存' }).click()
+      await page.getByRole('button', { name: '保存する' }).click()
       const conflict = page.getByRole('region', { name: 'ほかのメンバーが先に指示を変更しました' })
       await expect(conflict).toContainText('同じ箇所の変更が1か所あります。')
       await expect(conflict.getByRole('region', { name: '保存されている指示' })).toContainText('丁寧に')
@@ -233,7 +233,7 @@ for (const [device, viewport] of Object.entries({
       await expect(merged).toHaveValue(/丁寧に.*短く.*出典を/s)
       expect(await breaches(page)).toEqual([])
       await merged.fill('敬語で短く、丁寧に答えてください。\n出典を書いてください。')
-      await conflict.getByRole('button', { name: 'この内容で保存' }).click()
+      await conflict.getByRole('button', { name: 'この内容で保存する' }).click()
       await expect(instructions(page)).toHaveValue(/短く、丁寧に/)
       await expect(instructions(colleague)).toHaveValue(/短く、丁寧に/)
 
@@ -282,11 +282,11 @@ for (const [device, viewport] of Object.entries({
       await page.getByRole('textbox', { name: '名前' }).fill(name)
       await page.getByRole('combobox', { name: '新しいチャットのスキル' }).selectOption('要約')
       await page.getByRole('textbox', { name: /保存日数/ }).fill('七日')
-      await page.getByRole('button', { name: '保存' }).click()
+      await page.getByRole('button', { name: '保存する' }).click()
       await expect(page.getByText('30〜3650の数を入力してください。')).toBeVisible()
       await page.getByRole('textbox', { name: /保存日数/ }).fill('９０')
       await page.getByRole('textbox', { name: /容量の上限/ }).fill('1.5')
-      await page.getByRole('button', { name: '保存' }).click()
+      await page.getByRole('button', { name: '保存する' }).click()
       await heading(page, name)
       await expect(page.getByText('今月の利用はまだありません。')).toBeVisible()
 
@@ -510,7 +510,7 @@ test('a chat is moved into a project, after showing who will read it, and out of
   await moving.getByRole('radio', { name: 'プロジェクトのメンバー' }).check()
   await expect(moving.getByText(/^1人のメンバーが、これまでの質問1件/)).toBeVisible()
   expect(await breaches(page)).toEqual([])
-  await moving.getByRole('button', { name: '保存' }).click()
+  await moving.getByRole('button', { name: '保存する' }).click()
   await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()
   await page.reload()
   await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()

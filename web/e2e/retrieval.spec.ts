@@ -42,7 +42,7 @@ test('a skill searches the web while it answers; its calls are counted and logge
   await tools.getByRole('checkbox', { name: /^ウェブを検索/ }).check()
   await tools.getByRole('checkbox', { name: /^ページを読む/ }).check()
   await tools.scrollIntoViewIfNeeded()
-  await page.getByRole('button', { name: '保存', exact: true }).click()
+  await page.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(page).toHaveURL(/\/edit$/)
 
   await page.goto(page.url().replace(/\/edit$/, ''))

@@ -16,7 +16,7 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
   await member.getByRole('button', { name: '入力項目を追加' }).click()
   await member.getByRole('textbox', { name: '項目名' }).fill('会社名')
   await editor.fill('{{担当者}}')
-  await member.getByRole('button', { name: '保存', exact: true }).click()
+  await member.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(member.getByText(/「{{担当者}}」にあたる入力項目がありません/).first()).toBeVisible()
   await expect(editor).toBeFocused()
 
@@ -48,8 +48,8 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
 
   // Text that is entered during the saving remains, as a change of the saved version.
   const creating = await hold(member, /\/v1\/skill$/)
-  await member.getByRole('button', { name: '保存', exact: true }).click()
-  await expect(member.getByRole('button', { name: '保存', exact: true })).toHaveAttribute('aria-busy', 'true')
+  await member.getByRole('button', { name: '保存する', exact: true }).click()
+  await expect(member.getByRole('button', { name: '保存する', exact: true })).toHaveAttribute('aria-busy', 'true')
   await editor.fill('{{会社名}}への訪問について、書きかけ')
   creating.release()
   await expect(member).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}\/edit$/)
@@ -57,7 +57,7 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
   await expect(editor).toHaveValue('{{会社名}}への訪問について、書きかけ')
   await expect(member.getByText('保存していない変更があります')).toBeVisible()
   await editor.fill('{{会社名}}への訪問を、結論から報告する。')
-  await member.getByRole('button', { name: '保存', exact: true }).click()
+  await member.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(member.getByText('保存していない変更があります')).toBeHidden()
   await member.getByRole('button', { name: '版の履歴' }).click()
   const versions = member.getByRole('dialog', { name: '版の履歴' })

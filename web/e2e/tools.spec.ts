@@ -29,7 +29,7 @@ test('a skill with tools shows what it has used', async ({
   const tools = page.getByRole('group', { name: 'ツール' })
   await tools.getByRole('checkbox', { name: /カレンダー/ }).check()
   await tools.getByRole('checkbox', { name: /計算/ }).check()
-  await page.getByRole('button', { name: '保存', exact: true }).click()
+  await page.getByRole('button', { name: '保存する', exact: true }).click()
   await expect(page).toHaveURL(/\/edit$/)
   await expect(tools.getByRole('checkbox', { checked: true })).toHaveCount(2)
 

@@ -52,8 +52,8 @@ test('projects', async ({ page, account, signIn }) => {
         .getByRole('textbox', { name: '指示' })
         .fill(`根拠にしたファイルの名前とページを書いてください。\n${rule}`)
       await instruct(`根拠にしたファイルの名前と日付を書いてください（第${version}版）。`)
-      await page.getByRole('button', { name: '保存' }).click()
-      await expect(page.getByRole('button', { name: 'この内容で保存' })).toBeVisible()
+      await page.getByRole('button', { name: '保存する' }).click()
+      await expect(page.getByRole('button', { name: 'この内容で保存する' })).toBeVisible()
     },
   })
   await page.getByRole('button', { name: '自分の変更をやめる' }).click()

@@ -69,7 +69,7 @@ function show(Tab: ComponentType, query = '') {
 }
 
 const field = (name: RegExp) => screen.findByRole<HTMLTextAreaElement>('textbox', { name })
-const save = () => fireEvent.click(screen.getByRole('button', { name: '保存' }))
+const save = () => fireEvent.click(screen.getByRole('button', { name: '保存する' }))
 const type = (element: HTMLElement, value: string) => fireEvent.change(element, { target: { value } })
 
 it.each([
@@ -83,7 +83,7 @@ it.each([
   await vi.waitFor(() => expect(saved).toBeDefined())
   type(box, '敬語で書く。短く。')
   saved(Response.json({ ...project, version: 2, [key]: '敬語で書く。' }))
-  const button = screen.getByRole('button', { name: '保存' })
+  const button = screen.getByRole('button', { name: '保存する' })
   await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
   expect(box.value).toBe('敬語で書く。短く。')
 })

@@ -50,7 +50,7 @@ export const texts = {
   editor: {
     create: 'スキルの作成',
     change: 'スキルの編集',
-    save: '保存',
+    save: '保存する',
     saved: '保存しました。',
     kept: '保存していない変更があります。この端末に残っています。',
     discard: '変更を破棄',
@@ -178,7 +178,7 @@ export const texts = {
     removeLead:
       '分類を削除します。この分類のスキルは、メンバーが自分用に作成したものも含めて、次の分類に移ります。',
     replacement: 'スキルの移動先',
-    save: '保存',
+    save: '保存する',
     required: '分類の名前を入力してください。',
   },
 

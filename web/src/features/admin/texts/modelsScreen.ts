@@ -58,7 +58,7 @@ export const modelsScreen = {
     noneForAll: 'メンバー全員が選べるモデルを、一つ以上利用できるようにしてください。',
     changed: '保存していない変更があります。',
     discard: '変更を破棄',
-    save: '保存',
+    save: '保存する',
     saved: 'モデルの設定を保存しました。次の質問から反映されます。',
     notSaved: (why: string) => `保存できませんでした。${why}`,
     unsaved: {

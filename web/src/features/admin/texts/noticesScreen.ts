@@ -77,7 +77,7 @@ export const noticesScreen = {
       lead: 'メンバーの画面では、このように表示されます。',
       untitled: '（タイトル）',
     },
-    submit: { now: '掲載する', later: '予約する', save: '保存' },
+    submit: { now: '掲載する', later: '予約する', save: '保存する' },
     done: {
       now: 'お知らせを掲載しました。',
       later: 'お知らせの掲載を予約しました。',

@@ -51,7 +51,7 @@ describe('the dialog that moves a chat into a project', () => {
       </QueryClientProvider>,
     )
   const search = () => screen.getByRole('textbox', { name: 'プロジェクト名で検索' })
-  const save = () => userEvent.click(screen.getByRole('button', { name: '保存' }))
+  const save = () => userEvent.click(screen.getByRole('button', { name: '保存する' }))
 
   it('finds any project by its name, with the keyboard, and keeps one at a time', async () => {
     show()
