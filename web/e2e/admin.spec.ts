@@ -1,6 +1,7 @@
 import { type Locator, test as playwright } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
 import { choose, heading, invite, lineOf, membersOf, open, organization, test } from './support/admin'
+import { hold } from './support/hold'
 import { Idp } from './support/idp'
 import { breaches, inspect, overflow } from './support/inspect'
 import { newMail } from './support/people'
@@ -144,7 +145,7 @@ test.describe('the members', () => {
     await choose(page, email, '削除')
     const remove = page.getByRole('dialog', { name: '佐藤 花子さんを削除しますか' })
     await expect(remove).toContainText(email)
-    await expect(remove).toContainText('チャット 0件') // Until then, the button ignores clicks.
+    await expect(remove.getByText('チャット 0件')).toBeVisible() // Until then, the button ignores clicks.
     await remove.getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText('佐藤 花子さんを削除しました。')).toBeVisible()
     await expect(line).toHaveCount(0)
@@ -273,9 +274,17 @@ test.describe('the members', () => {
     await invite(account, ['stays'])
     await open(page, '/admin/organization/member?q=stays', 'メンバー')
     await page.route('**/v1/user/*', (route) => route.abort(), { times: 1 })
+    const held = await hold(page, /\/removal$/)
     await choose(page, 'stays@demo.example', '削除')
-    await expect(page.getByText(/^チャット 0件/)).toBeVisible() // Until then, the button ignores clicks.
-    await page.getByRole('button', { name: '削除する' }).click()
+    const remove = page.getByRole('button', { name: '削除する' })
+    await expect(remove).toHaveAttribute('aria-busy', 'true')
+    const box = () => remove.evaluate((button) => button.getBoundingClientRect().y)
+    const before = await box()
+    await remove.click() // Ignored, because the data to be deleted are not yet listed.
+    held.release()
+    await expect(page.getByText(/^チャット 0件/)).toBeVisible()
+    expect(await box()).toBe(before)
+    await remove.click()
     await expect(page.getByText(/^staysさんを削除できませんでした。/)).toBeVisible()
     await expect(lineOf(page, 'stays@demo.example')).toBeVisible()
     await page.getByRole('button', { name: 'やり直す' }).click()

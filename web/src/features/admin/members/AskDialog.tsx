@@ -50,19 +50,21 @@ export function AskDialog({ question, member, onClose }: AskDialogProps) {
       <div className={styles.body}>
         <p>{words.body(member.name, member.email)}</p>
         {removes && removal.isError && <p role="alert">{texts.removing.failed}</p>}
-        {removal.data && <Consequences removal={removal.data} />}
+        {removes && !removal.isError && <Consequences removal={removal.data} />}
         <p className={styles.quiet}>{words.hint}</p>
       </div>
     </ConfirmDialog>
   )
 }
 
-/** Consequences lists which data of a member are deleted, and which remain. */
-function Consequences({ removal }: { removal: MemberRemoval }) {
+const nothing: MemberRemoval = { threads: 0, files: 0, skills: 0, shares: 0, kept: [] }
+
+/** Lists which data of a member are deleted, and which remain. Until they are known, the lines take up their space. */
+function Consequences({ removal = nothing }: { removal: MemberRemoval | undefined }) {
   const words = texts.removing
   return (
     <>
-      <ul className={styles.consequences}>
+      <ul className={styles.consequences} data-waits={removal === nothing || undefined}>
         {words.deleted(removal).map((line) => (
           <li key={line}>{line}</li>
         ))}
