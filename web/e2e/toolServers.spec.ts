@@ -58,6 +58,9 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
   await test.step('a server inside the network that is not listed is refused', async () => {
     await page.getByRole('button', { name: 'サーバーを追加' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: '追加する' }).click()
+    for (const field of ['名前', 'URL', '接頭辞'])
+      await expect(dialog.getByText(`${field}を入力してください。`)).toBeVisible()
     await dialog.getByLabel('名前').fill('顧客管理')
     await dialog.getByLabel('接頭辞').fill('crm')
     await dialog.getByLabel('URL').fill('https://192.168.0.1/mcp')

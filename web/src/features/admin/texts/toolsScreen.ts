@@ -44,6 +44,7 @@ export const toolsScreen = {
       save: '保存する',
       created: (name: string) => `「${name}」を追加しました。`,
       saved: (name: string) => `「${name}」を保存しました。`,
+      required: (field: string) => `${field}を入力してください。`,
       name: '名前',
       url: 'URL',
       urlHint: 'Streamable HTTPのアドレスです。例: https://crm.example.com/mcp',

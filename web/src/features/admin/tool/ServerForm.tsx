@@ -23,6 +23,7 @@ import tool from './Tools.module.css'
 
 const words = texts.tools.form
 const auths: readonly ToolServerAuth[] = ['none', 'header', 'oauth']
+const required = ['name', 'url', 'key'] as const
 
 interface Values {
   key: string
@@ -52,6 +53,8 @@ export function ServerForm({ server, onClose }: { server?: ToolServer; onClose: 
   const form = useId()
   const save = async (event: FormEvent) => {
     event.preventDefault()
+    const missing = required.filter((field) => values[field].trim() === '')
+    if (missing.length > 0) return setError(new ApiError(400, { errors: missing.map(missingError) }))
     await run(async () => {
       const saved = server
         ? await call('editToolServer', { tool_server_id: server.id, body: changesTo(server, values) })
@@ -91,6 +94,8 @@ export function ServerForm({ server, onClose }: { server?: ToolServer; onClose: 
     </ConfirmDialog>
   )
 }
+
+const missingError = (field: (typeof required)[number]) => ({ field, message: words.required(words[field]) })
 
 function valuesOf(server: ToolServer | undefined): Values {
   return {
