@@ -18,7 +18,7 @@ test('models and pictures', async ({ page, chat, account, second }) => {
   await page.emulateMedia({ colorScheme: 'light' })
   await at('/admin/contract', '契約')(page)
   const buffer = await page.screenshot()
-  second.script(sample.pictureQuestion, { text: sample.pictureAnswer })
+  second.script(sample.pictureQuestion, { text: sample.pictureAnswer, title: '契約の画面の説明' })
   await chat.open()
   const menu = page.getByRole('button', { name: /^モデル: / })
   await menu.click()

@@ -62,7 +62,7 @@ function Line({ call }: { call: ScimCall }) {
         {formatFull(at)}
         <div>{token_name}</div>
       </td>
-      <td>
+      <td className={styles.call}>
         <code className={styles.path}>{`${method} ${readablePath(path)}`}</code>
       </td>
       <td className={styles.target} data-label={words.target}>
