@@ -10,7 +10,8 @@ import (
 const (
 	wordGap   = 0.22 // Minimum gap between Latin characters that is a space,
 	mixedGap  = 0.6  // between a Japanese and a Latin character,
-	wideGap   = 0.8  // and between Japanese characters.
+	wideGap   = 0.8  // and between Japanese characters,
+	typedGap  = 0.15 // unless the file contains a space character.
 	lineGap   = 1.0  // Wider gaps split a line.
 	columnGap = 1.0  // Wider gaps over many lines separate columns.
 	stepMin   = 0.6  // Characters below each other form a vertical line from this distance

@@ -42,6 +42,7 @@ type glyph struct {
 	size   float64 // Font size in points.
 	turn   turn
 	space  bool // White space precedes it.
+	typed  bool // A space character of the file precedes it.
 	heavy  bool // Bold, or a sans-serif font.
 	object uint64
 }
@@ -119,6 +120,7 @@ func (d *Document) page(i, depth int) (*Page, error) {
 		lines[i] = show.box(b.x0, b.y0, b.x1, b.y1)
 	}
 	d.weigh(objects, glyphs)
+	objects.findSpaces(glyphs)
 	page := layOut(glyphs, lines, func() tableEnd { return d.tableBefore(i, depth) })
 	page.width, page.height = show.width, show.height
 	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
@@ -199,7 +201,7 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 		return nil, 0, err
 	}
 	n := min(int(int32(count)), maxGlyphs) //nolint:gosec // PDFium returns a signed int.
-	space, high := false, rune(0)
+	space, typed, high := false, false, rune(0)
 	for i := range uint64(max(0, n)) { //nolint:gosec // Not negative.
 		u, err := d.e.call("FPDFText_GetUnicode", text, i)
 		if err != nil {
@@ -213,7 +215,11 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 			continue
 		}
 		if unicode.IsSpace(r) {
-			space = true
+			generated, err := d.e.call("FPDFText_IsGenerated", text, i)
+			if err != nil {
+				return nil, 0, err
+			}
+			space, typed = true, typed || generated == 0
 			continue
 		}
 		g, ok, err := d.glyph(text, i, r, show)
@@ -224,7 +230,7 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 			broken++
 			continue
 		}
-		g.space, space = space, false
+		g.space, g.typed, space, typed = space, typed, false, false
 		glyphs = append(glyphs, g)
 	}
 	return glyphs, broken, nil

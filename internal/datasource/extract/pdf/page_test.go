@@ -127,6 +127,20 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
 		},
+		"spaces in names, and between the characters of a word": {
+			func(p *pdftest.Page) {
+				for i, line := range []string{"山田 太郎は委員長", "氏 名", "佐藤 花子", "森 太郎"} {
+					p.Spaced(50, 700-30*float64(i), 10, line)
+				}
+				p.Raw("BT /H 10 Tf 50 580 Td [<7D4C55B6> -300 <4F1A8B70>] TJ ET")
+				p.Text(50, 550, 10, "鈴木")
+				p.Text(70, 550, 10, " ")
+				p.Text(73, 550, 10, "一郎")
+				p.Text(50, 520, 10, "経営")
+				p.Text(73, 520, 10, "会議")
+			},
+			"山田 太郎は委員長\n氏名\n佐藤 花子\n森 太郎\n経営会議\n鈴木 一郎\n経営会議",
+		},
 		"vertical lines with numbers across": {
 			func(p *pdftest.Page) {
 				p.Vertical(420, 600, 12, "当社は来る")

@@ -261,6 +261,16 @@ func spaced(a, b glyph) bool {
 	return gap > wordGap || b.space && gap > 0.08
 }
 
+// separates reports whether a space character separates Japanese words before the character k, as in 山田 太郎. Spaces
+// between single characters only adjust their distance, as in 氏 名.
+func separates(glyphs []glyph, k int) bool {
+	a, b := glyphs[k-1], glyphs[k]
+	if !b.typed || !isWide(a.r) || !isWide(b.r) || b.turn.frame(b.box).x0-a.turn.frame(a.box).x1 < typedGap*b.size {
+		return false
+	}
+	return k > 1 && !a.typed && isWide(glyphs[k-2].r) || k+1 < len(glyphs) && !glyphs[k+1].typed && isWide(glyphs[k+1].r)
+}
+
 func medianSize(line []segment) float64 {
 	var sizes []float64
 	for _, s := range line {
