@@ -73,7 +73,7 @@ func layOut(glyphs []glyph, lines []box, before func() tableEnd) *Page {
 	w.main = turn(slices.Index(counts[:], slices.Max(counts[:])))
 	grids, loose := newRules(lines, w.main).grids()
 	w.loose = loose
-	fold(&parts, w.main, grids)
+	fold(&parts, w.main, grids, before)
 	// Text in other directions is usually in headers, footers and labels. Write it before or after the main text.
 	for _, above := range []bool{true, false} {
 		for t := range parts {

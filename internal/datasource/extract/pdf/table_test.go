@@ -290,6 +290,51 @@ func TestHeadingsOfATableAreRepeatedOnItsNextPages(t *testing.T) {
 	}
 }
 
+// TestMergedCellsContinueOnTheNextPage: the other part of the cell is empty there, with and without repeated headings.
+func TestMergedCellsContinueOnTheNextPage(t *testing.T) {
+	t.Parallel()
+	heading := [4]string{"部署", "品名", "数量", "備考"}
+	// part draws rows. Those without the name of a department belong to the merged cell above.
+	part := func(rows ...[4]string) *pdftest.Page {
+		p := new(pdftest.Page)
+		bottom := 760 - 20*float64(len(rows))
+		for i, row := range rows {
+			y := 760 - 20*float64(i)
+			for k, text := range row {
+				if text != "" {
+					p.Text(54+100*float64(k), y-15, 10, text)
+				}
+			}
+			left := 50
+			if row[0] == "" && i > 0 && rows[i-1] != heading {
+				left = 150
+			}
+			p.Raw(fmt.Sprintf("%d %g m 450 %g l S", left, y, y))
+		}
+		p.Raw(fmt.Sprintf("50 %g m 450 %g l S", bottom, bottom))
+		for _, x := range []int{50, 150, 250, 350, 450} {
+			p.Raw(fmt.Sprintf("%d 760 m %d %g l S", x, x, bottom))
+		}
+		return p
+	}
+	const headings = "| 部署 | 品名 | 数量 | 備考 |\n|---|---|---|---|\n"
+	pages, err := read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
+		part(heading, [4]string{"総務部", "机", "3個", "新品"}, [4]string{"", "椅子", "5個", ""}),
+		part([4]string{"", "棚", "2個", ""}, [4]string{"", "時計", "8個", ""}),
+		part(heading, [4]string{"", "電話", "1個", ""}, [4]string{"営業部", "鏡", "4個", ""}, [4]string{"", "台車", "6個", ""}),
+	}))
+	must.Succeed(t, err)
+	for i, want := range []string{
+		headings + "| 総務部 | 机 | 3個 | 新品 |\n| 総務部 | 椅子 | 5個 |  |",
+		headings + "| 総務部 | 棚 | 2個 |  |\n| 総務部 | 時計 | 8個 |  |",
+		headings + "| 総務部 | 電話 | 1個 |  |\n| 営業部 | 鏡 | 4個 |  |\n| 営業部 | 台車 | 6個 |  |",
+	} {
+		if pages[i].Text != want {
+			t.Errorf("page %d:\n%s", i+1, pages[i].Text)
+		}
+	}
+}
+
 // tier draws vertical lines from right to left. Most are short, as in lists.
 func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) {
 	for i := range 20 {
