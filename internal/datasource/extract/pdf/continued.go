@@ -28,7 +28,9 @@ func (e tableEnd) matches(t *table) bool {
 }
 
 // atTop reports whether only a running title precedes the next table on the page.
-func (w *writer) atTop() bool { return w.tables == 0 && utf8.RuneCountInString(w.out.String()) <= maxMargin }
+func (w *writer) atTop() bool {
+	return w.tables == 0 && utf8.RuneCountInString(w.out.String()) <= maxMargin
+}
 
 // continued returns the headings of the previous page's table, and the number of pages since that one, if t continues
 // it: t is the first table of its page, has the same columns, and its first row has values instead of headings.

@@ -126,6 +126,7 @@ type drawn struct {
 	paths    int
 	pictured float64 // The largest fraction of the page that a single image covers.
 	rules    []box   // Horizontal and vertical lines, in page coordinates.
+	shapes   []shape // Small parts of paths, in page coordinates.
 	segments int     // Remaining number of path segments to read.
 }
 

@@ -115,12 +115,15 @@ func (d *Document) page(i, depth int) (*Page, error) {
 	if err := d.check(objects, glyphs, broken); err != nil {
 		return nil, err
 	}
-	lines := make([]box, len(objects.rules))
-	for i, b := range objects.rules {
-		lines[i] = show.box(b.x0, b.y0, b.x1, b.y1)
+	lines := show.boxes(objects.rules)
+	for i, s := range objects.shapes {
+		objects.shapes[i].box, objects.shapes[i].rules = show.box(s.x0, s.y0, s.x1, s.y1), show.boxes(s.rules)
 	}
 	d.weigh(objects, glyphs)
 	objects.findSpaces(glyphs)
+	if len(glyphs) > 0 { // Otherwise it is a picture.
+		glyphs, lines = checkBoxes(objects.shapes, glyphs, lines)
+	}
 	page := layOut(glyphs, lines, func() tableEnd { return d.tableBefore(i, depth) })
 	page.width, page.height = show.width, show.height
 	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
@@ -154,6 +157,14 @@ func (s shown) box(x0, y0, x1, y1 float64) box {
 	ax, ay := s.point(x0, y0)
 	bx, by := s.point(x1, y1)
 	return box{math.Min(ax, bx), math.Min(ay, by), math.Max(ax, bx), math.Max(ay, by)}
+}
+
+func (s shown) boxes(boxes []box) []box {
+	found := make([]box, len(boxes))
+	for i, b := range boxes {
+		found[i] = s.box(b.x0, b.y0, b.x1, b.y1)
+	}
+	return found
 }
 
 // shown returns the transformation that PDFium uses, with rotation and crop box.

@@ -290,6 +290,46 @@ func TestHeadingsOfATableAreRepeatedOnItsNextPages(t *testing.T) {
 	}
 }
 
+func TestDrawnCheckBoxesAreRead(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		for i, label := range []string{"年次休暇", "特別休暇", "欠勤"} { // Without and with marks.
+			p.Raw(fmt.Sprintf("%d 698 10 10 re S", 102+100*i))
+			p.Text(114+100*float64(i), 700, 10, label)
+		}
+		p.Text(50, 700, 10, "種別：")
+		p.Raw("204 703 m 206 700 l 210 708 l S 303 699 m 311 707 l 303 707 m 311 699 l S")
+		for i, row := range [][]string{{"確認項目", "はい", "いいえ"}, {"引き継ぎを済ませた"}, {"上長に相談した"}} {
+			for k, text := range row {
+				p.Text([]float64{55, 185, 245}[k], 645-20*float64(i), 10, text)
+			}
+		}
+		grid(p, []float64{50, 180, 240, 300}, []float64{660, 640, 620, 600})
+		p.Raw("1 1 1 rg 190 625 9 9 re B 250 625 9 9 re B 190 605 9 9 re B 250 605 9 9 re B 0 g")
+		p.Raw("192 629 m 194 626 l 198 634 l S 252 607 5 5 re f")
+		for i := range 3 { // Boxes for the characters of a number.
+			p.Raw(fmt.Sprintf("%d 560 14 14 re S", 100+14*i))
+			p.Text(100+14*float64(i)+2, 562, 10, string(rune('１'+i)))
+		}
+		p.Raw("1 0 0 rg 50 530 8 8 re B 0 g") // In a legend.
+		p.Text(62, 530, 10, "売上")
+		for i, label := range []string{"男", "女"} {
+			x, y := 100+40*i, 505
+			p.Raw(fmt.Sprintf("%d %d m %[1]d %[3]d %[4]d %[5]d %[6]d %[5]d c %[7]d %[5]d %[8]d %[3]d %[8]d %[2]d c "+
+				"%[8]d %[9]d %[7]d %[10]d %[6]d %[10]d c %[4]d %[10]d %[1]d %[9]d %[1]d %[2]d c S",
+				x-50, y, y+3, x-48, y+5, x-45, x-42, x-40, y-3, y-5))
+			p.Text(float64(x)-36, 500, 10, label)
+		}
+		p.Raw("92 502 5 5 re f")
+	})))
+	must.Succeed(t, err)
+	want := "種別： ☐年次休暇 ☑特別休暇 ☑欠勤\n| 確認項目 | はい | いいえ |\n|---|---|---|\n" +
+		"| 引き継ぎを済ませた | ☑ | ☐ |\n| 上長に相談した | ☐ | ☑ |\n\n１ ２ ３\n売上\n☐男 ☑女"
+	if pages[0].Text != want {
+		t.Errorf("%s\nwant\n%s", pages[0].Text, want)
+	}
+}
+
 // TestMergedCellsContinueOnTheNextPage: the other part of the cell is empty there, with and without repeated headings.
 func TestMergedCellsContinueOnTheNextPage(t *testing.T) {
 	t.Parallel()
