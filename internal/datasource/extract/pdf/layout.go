@@ -32,6 +32,15 @@ type segment struct {
 	inside *table // A table that replaces the characters.
 }
 
+// text returns the characters of a segment without spaces.
+func (s segment) text() string {
+	text := make([]rune, len(s.glyphs))
+	for i, g := range s.glyphs {
+		text[i] = g.r
+	}
+	return string(text)
+}
+
 // frame rotates a box so that lines of direction t run to the right.
 func (t turn) frame(b box) box {
 	switch t {
