@@ -68,6 +68,10 @@ func checkBoxes(shapes []shape, glyphs []glyph, lines []box) ([]glyph, []box) {
 	}
 	var found []box
 	for _, s := range regular {
+		if len(regular) > maxRegular {
+			lines = append(lines, s.rules...)
+			continue
+		}
 		if slices.ContainsFunc(found, func(b box) bool { return b.holds(s.box) }) { // Another line of the same box.
 			continue
 		}
@@ -79,8 +83,7 @@ func checkBoxes(shapes []shape, glyphs []glyph, lines []box) ([]glyph, []box) {
 			g.r = '☑'
 		}
 		at, labeled := g.place(glyphs)
-		if len(regular) > maxRegular || s.dark && !mark || s.isCell(regular, glyphs, lines) ||
-			!mark && !labeled && !s.alone(lines) {
+		if s.dark && !mark || !labeled && !s.alone(lines) || s.isCell(regular, glyphs, lines) {
 			lines = append(lines, s.rules...)
 			continue
 		}
@@ -97,7 +100,8 @@ func (s shape) marks(b box) bool {
 		math.Max(s.x1-s.x0, s.y1-s.y0) > 0.3*(b.x1-b.x0) && s.x1-s.x0 > ruleSlack/2 && s.y1-s.y0 > ruleSlack/2
 }
 
-// isCell reports whether a square or circle is a cell or a frame: it contains a character, or is next to another one or a rule.
+// isCell reports whether a square or circle is a cell or a frame: it contains a character, or is next to a rule or to
+// another one.
 func (s shape) isCell(regular []shape, glyphs []glyph, lines []box) bool {
 	meets := func(b box) bool {
 		return b.x0 < s.x1+1 && b.x1 > s.x0-1 && b.y0 < s.y1+1 && b.y1 > s.y0-1
