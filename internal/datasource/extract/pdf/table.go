@@ -338,47 +338,6 @@ const (
 	tableText      = 380 // A longer table is divided, so that each part is about one passage.
 )
 
-// headingRows returns the number of rows that the headings in a row take. It is greater than one if each cell of the
-// first row spans as many rows, or several columns.
-func (t *table) headingRows(first int) int {
-	rows := func(column int) int {
-		n := 1
-		for first+n < t.rows && t.row(first + n)[column] == t.row(first)[column] {
-			n++
-		}
-		return n
-	}
-	depth := 1
-	for column := range t.columns {
-		depth = max(depth, rows(column))
-	}
-	if depth > maxHeadingRows || first+depth >= t.rows {
-		return 1
-	}
-	for column, c := range t.row(first) {
-		spans := column > 0 && t.row(first)[column-1] == c || column+1 < t.columns && t.row(first)[column+1] == c
-		if !spans && rows(column) < depth {
-			return 1
-		}
-	}
-	return depth
-}
-
-// headings returns the texts of rows of headings as a single row. A cell that spans columns is the heading of each.
-func (t *table) headings(first, end int) string {
-	var out strings.Builder
-	for column := range t.columns {
-		var texts []string
-		for row := first; row < end; row++ {
-			if text := t.row(row)[column].text; text != "" && !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		out.WriteString("| " + strings.Join(append(texts, ""), " "))
-	}
-	return out.String() + "|"
-}
-
 // table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with
 // the headings.
 func (w *writer) table(t *table) {
