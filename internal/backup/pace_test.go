@@ -18,7 +18,9 @@ func TestPacePausesTwiceAsLongAsTheWork(t *testing.T) {
 		defer cancel()
 		pace := backup.NewPace(ctx)
 		for _, c := range []struct{ work, pause time.Duration }{
-			{time.Millisecond, 2 * time.Millisecond}, {0, 0}, {300 * time.Millisecond, 600 * time.Millisecond},
+			{time.Millisecond, 2 * time.Millisecond},
+			{0, 0},
+			{300 * time.Millisecond, 600 * time.Millisecond},
 			{time.Hour, time.Second},
 		} {
 			time.Sleep(c.work)
