@@ -49,7 +49,10 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
   // Text that is entered during the saving remains, as a change of the saved version.
   const creating = await hold(member, /\/v1\/skill$/)
   await member.getByRole('button', { name: '保存する', exact: true }).click()
-  await expect(member.getByRole('button', { name: '保存する', exact: true })).toHaveAttribute('aria-busy', 'true')
+  await expect(member.getByRole('button', { name: '保存する', exact: true })).toHaveAttribute(
+    'aria-busy',
+    'true',
+  )
   await editor.fill('{{会社名}}への訪問について、書きかけ')
   creating.release()
   await expect(member).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}\/edit$/)
