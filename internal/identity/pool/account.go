@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // inputHolder returns the user and the grant of the access token in the input of an operation without other members.
@@ -26,7 +27,7 @@ func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
+	return empty{}, p.store.RevokeGrants(timeout.Call(ctx), held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
 }
 
 // revokeToken is the operation RevokeToken: it ends the session of a refresh token, with the access tokens issued from
@@ -81,14 +82,14 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if strings.Count(token, ".") == 2 { // An id or access token. These cannot be revoked.
 		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
 	}
-	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	held, err := p.store.GrantByToken(timeout.Call(ctx), opaque.Hash(token))
 	if fault.CodeOf(err) == fault.NotFound || err == nil && held.Grant.ClientID != clientID {
 		return empty{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, actionSignOut, held.User.Sub))
+	return empty{}, p.store.RevokeGrant(timeout.Call(ctx), held.Grant.ID, p.event(ctx, actionSignOut, held.User.Sub))
 }
 
 // changePassword is the operation ChangePassword: the user of an access token sets another password, and must know the
@@ -125,12 +126,10 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed},
-		held.Grant.ID, p.event(ctx, actionPasswordChanged, user.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
-		return nil, incorrectPassword()
-	}
-	if err != nil {
+	err = p.store.ChangePoolPassword(timeout.Call(ctx), user.Sub, user.Version,
+		Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID, p.event(ctx, actionPasswordChanged, user.Sub))
+	// The user was disabled, or their password changed, after the check.
+	if err := refusedIf(err, fault.Conflict, incorrectPassword()); err != nil {
 		return nil, err
 	}
 	p.notify(ctx, user, mail.PasswordChanged)

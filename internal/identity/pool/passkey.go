@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Names of the flow and the challenges of passkeys, and their parameters.
@@ -48,7 +49,7 @@ func newRelyingParty(cfg Config) (*webauthn.WebAuthn, error) {
 	if err != nil || cfg.ClientID == "" || protocol.ValidateRPID(issuer.Hostname()) != nil {
 		return nil, err
 	}
-	timeout := webauthn.TimeoutConfig{Timeout: cfg.ChallengeLifetime}
+	limit := webauthn.TimeoutConfig{Timeout: cfg.ChallengeLifetime}
 	return webauthn.New(&webauthn.Config{
 		RPID: issuer.Hostname(), RPDisplayName: "Tsumugi", RPOrigins: []string{issuer.Scheme + "://" + issuer.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
@@ -56,7 +57,7 @@ func newRelyingParty(cfg Config) (*webauthn.WebAuthn, error) {
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
 		},
-		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
+		Timeouts: webauthn.TimeoutsConfig{Login: limit, Registration: limit},
 		// Some password managers return results of extensions without a request. The pool uses no extensions.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
@@ -114,7 +115,7 @@ func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
 	if user.Status != StatusConfirmed {
 		return nil, notAuthorized("Only users with a password can have passkeys.")
 	}
-	passkeys, err := p.store.Passkeys(ctx, user.Sub)
+	passkeys, err := p.store.Passkeys(timeout.Call(ctx), user.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (p *Pool) registerPasskey(ctx context.Context, user User, name string, cred
 		return User{}, p.unsupportedPasskey(ctx, user, err)
 	}
 	event := p.event(ctx, actionPasskeyAdded, user.Sub)
-	user, err = p.store.AddPasskey(ctx, hash, user, Passkey{
+	user, err = p.store.AddPasskey(timeout.Call(ctx), hash, user, Passkey{
 		ID: created.ID, Sub: user.Sub, Name: name, PublicKey: created.PublicKey,
 		SignCount: created.Authenticator.SignCount, BackupEligible: created.Flags.BackupEligible, CreatedAt: event.At,
 	}, event)
@@ -246,7 +247,7 @@ func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	passkeys, err := p.store.Passkeys(ctx, held.User.Sub)
+	passkeys, err := p.store.Passkeys(timeout.Call(ctx), held.User.Sub)
 	answer := struct{ Credentials []credentialDescription }{[]credentialDescription{}}
 	for _, key := range passkeys {
 		answer.Credentials = append(answer.Credentials, credentialDescription{
@@ -272,11 +273,8 @@ func (p *Pool) renamePasskey(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.RenamePasskey(ctx, held.User.Sub, id, name)
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil, noPasskey()
-	}
-	return empty{}, err
+	err = p.store.RenamePasskey(timeout.Call(ctx), held.User.Sub, id, name)
+	return empty{}, refusedIf(err, fault.NotFound, noPasskey())
 }
 
 // deletePasskey is the operation DeleteWebAuthnCredential.
@@ -287,7 +285,7 @@ func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	user := held.User
-	err = p.store.RemovePasskey(ctx, user.Sub, id, p.event(ctx, actionPasskeyRemoved, user.Sub))
+	err = p.store.RemovePasskey(timeout.Call(ctx), user.Sub, id, p.event(ctx, actionPasskeyRemoved, user.Sub))
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
 		return nil, noPasskey()
@@ -310,7 +308,7 @@ func (p *Pool) getUserAuthFactors(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	factors := []string{paramPassword}
 	if factor.Passkeys > 0 {
 		factors = append(factors, challengeWebAuthn)
@@ -403,7 +401,7 @@ func (p *Pool) answerPasskey(ctx context.Context, session string, params map[str
 	if err := p.checkState(ctx, user); err != nil {
 		return nil, err
 	}
-	err = p.store.UsePasskey(ctx, hash, used, p.now())
+	err = p.store.UsePasskey(timeout.Call(ctx), hash, used, p.now())
 	switch fault.CodeOf(err) {
 	case fault.Conflict: // The session was used after the check.
 		return nil, invalidSession()
@@ -425,9 +423,9 @@ func (p *Pool) provePasskey(
 	if err != nil {
 		return user, used, incorrectPasskey()
 	}
-	used, err = p.store.PasskeyByID(ctx, parsed.RawID)
+	used, err = p.store.PasskeyByID(timeout.Call(ctx), parsed.RawID)
 	if err == nil {
-		user, err = p.store.PoolUserBySub(ctx, used.Sub)
+		user, err = p.store.PoolUserBySub(timeout.Call(ctx), used.Sub)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
 		p.refused(ctx, ActionSignInFailed, nil, "passkey")
