@@ -17,8 +17,8 @@ import (
 // maxGroupAttribute limits the external id of a group, in characters.
 const maxGroupAttribute = 255
 
-// groupResource returns a group as a resource, with its version.
-func (s *Service) groupResource(g Group) map[string]any {
+// representation returns a group as a resource, with its version.
+func (s groups) representation(g Group) map[string]any {
 	members := make([]any, 0, len(g.Members))
 	ids := make([]string, 0, len(g.Members))
 	for _, m := range g.Members {
@@ -53,19 +53,21 @@ func (g Group) checkVersion(ifMatch string) error {
 	return checkVersion(ifMatch, g.versioned(ids))
 }
 
-// group returns a group as a resource.
-func (s *Service) group(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
+// groups are the groups of an organization as resources.
+type groups struct{ *Service }
+
+func (s groups) get(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
 	g, err := s.store.FindSCIMGroup(ctx, client.OrganizationID, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// groups returns the groups that match a filter: those from the first one, which is counted from 0, and their total
+// list returns the groups that match a filter: those from the first one, which is counted from 0, and their total
 // number. An organization has few enough groups to read all of them, but their members are read for the page only.
-func (s *Service) groups(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
-	groups, err := s.matchingGroups(ctx, client, query)
+func (s groups) list(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
+	groups, err := s.matching(ctx, client, query)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,7 +81,7 @@ func (s *Service) groups(ctx context.Context, client Client, query listQuery) (p
 		}
 	}
 	for _, g := range groups {
-		resource := s.groupResource(g)
+		resource := s.representation(g)
 		if !members { // The version depends on the members.
 			meta, _ := resource["meta"].(map[string]any)
 			delete(meta, "version")
@@ -89,9 +91,9 @@ func (s *Service) groups(ctx context.Context, client Client, query listQuery) (p
 	return page, total, nil
 }
 
-// matchingGroups returns the groups that match the filter of a query, without their members. If the filter depends on
+// matching returns the groups that match the filter of a query, without their members. If the filter depends on
 // members, it reads those of one group at a time.
-func (s *Service) matchingGroups(ctx context.Context, client Client, query listQuery) (matching []Group, err error) {
+func (s groups) matching(ctx context.Context, client Client, query listQuery) (matching []Group, err error) {
 	if query.filter == "" {
 		return s.store.ListSCIMGroups(ctx, client.OrganizationID, nil)
 	}
@@ -111,7 +113,7 @@ func (s *Service) matchingGroups(ctx context.Context, client Client, query listQ
 				return nil, err
 			}
 		}
-		if groupType.matches(expression, s.groupResource(candidate[0])) {
+		if groupType.matches(expression, s.representation(candidate[0])) {
 			matching = append(matching, g)
 		}
 	}
@@ -150,8 +152,7 @@ func (e *editedGroup) done() (Group, error) {
 	return g, nil
 }
 
-// addGroup adds a group.
-func (s *Service) addGroup(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
+func (s groups) add(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
 	edited := edit(Group{})
 	if err := edited.replace(raw); err != nil {
 		return nil, err
@@ -163,21 +164,19 @@ func (s *Service) addGroup(ctx context.Context, client Client, raw map[string]an
 	if g, err = s.store.AddSCIMGroup(ctx, client, g); err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// replaceGroup replaces a group.
-func (s *Service) replaceGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
+func (s groups) replace(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
 	map[string]any, error,
 ) {
-	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error { return g.replace(raw) })
+	return s.change(ctx, client, id, ifMatch, func(g *editedGroup) error { return g.replace(raw) })
 }
 
-// patchGroup applies operations to a group.
-func (s *Service) patchGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
+func (s groups) patch(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
 	map[string]any, error,
 ) {
-	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error {
+	return s.change(ctx, client, id, ifMatch, func(g *editedGroup) error {
 		for _, op := range operations {
 			if err := g.patch(op); err != nil {
 				return err
@@ -187,7 +186,7 @@ func (s *Service) patchGroup(ctx context.Context, client Client, id uuid.UUID, i
 	})
 }
 
-func (s *Service) changeGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
+func (s groups) change(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
 	change func(*editedGroup) error,
 ) (map[string]any, error) {
 	g, err := s.store.ChangeSCIMGroup(ctx, client, id, func(before Group) (Group, error) {
@@ -203,11 +202,10 @@ func (s *Service) changeGroup(ctx context.Context, client Client, id uuid.UUID, 
 	if err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// deleteGroup deletes a group.
-func (s *Service) deleteGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
+func (s groups) remove(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
 	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return g.checkVersion(ifMatch) })
 }
 
@@ -233,20 +231,7 @@ func (e *editedGroup) replace(raw map[string]any) error {
 // patch applies an operation.
 func (e *editedGroup) patch(op operation) error {
 	if op.Path == "" {
-		values, ok := op.Value.(map[string]any)
-		if !ok {
-			return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
-		}
-		for name, value := range values {
-			same := func(s string) bool { return strings.EqualFold(s, name) }
-			if same("schemas") || slices.ContainsFunc(ignored, same) {
-				continue // Okta repeats the id.
-			}
-			if err := e.patch(operation{Op: op.Op, Path: name, Value: value}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return op.forEach("", e.patch)
 	}
 	to, err := groupType.parsePath(op.Path)
 	if err != nil {
