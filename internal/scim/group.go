@@ -20,9 +20,7 @@ const maxGroupAttribute = 255
 // representation returns a group as a resource, with its version.
 func (s groups) representation(g Group) map[string]any {
 	members := make([]any, 0, len(g.Members))
-	ids := make([]string, 0, len(g.Members))
 	for _, m := range g.Members {
-		ids = append(ids, m.ID.String())
 		members = append(members, map[string]any{
 			"value": m.ID.String(), "display": m.Name, "type": "User", "$ref": s.baseURL + "/Users/" + m.ID.String(),
 		})
@@ -31,26 +29,20 @@ func (s groups) representation(g Group) map[string]any {
 		"schemas": []string{urnGroup}, "id": g.ID.String(), "displayName": g.Name, "members": members,
 		"meta": map[string]any{
 			"resourceType": "Group", "created": timestamp(g.CreatedAt), "location": s.baseURL + "/Groups/" + g.ID.String(),
-			"version": version(g.versioned(ids)),
+			"version": version(g.versioned()),
 		},
 	}
 	set(resource, "externalId", g.ExternalID)
 	return resource
 }
 
-func (g Group) versioned(ids []string) map[string]any {
+// versioned returns the attributes that the version depends on.
+func (g Group) versioned() map[string]any {
+	ids := make([]string, len(g.Members))
+	for i, m := range g.Members {
+		ids[i] = m.ID.String()
+	}
 	return map[string]any{"displayName": g.Name, "externalId": g.ExternalID, "members": ids}
-}
-
-func (g Group) checkVersion(ifMatch string) error {
-	if ifMatch == "" {
-		return nil
-	}
-	ids := make([]string, 0, len(g.Members))
-	for _, m := range g.Members {
-		ids = append(ids, m.ID.String())
-	}
-	return checkVersion(ifMatch, g.versioned(ids))
 }
 
 // groups are the groups of an organization as resources.
@@ -190,7 +182,7 @@ func (s groups) change(ctx context.Context, client Client, id uuid.UUID, ifMatch
 	change func(*editedGroup) error,
 ) (map[string]any, error) {
 	g, err := s.store.ChangeSCIMGroup(ctx, client, id, func(before Group) (Group, error) {
-		if err := before.checkVersion(ifMatch); err != nil {
+		if err := checkVersion(ifMatch, before.versioned()); err != nil {
 			return Group{}, err
 		}
 		edited := edit(before)
@@ -206,7 +198,7 @@ func (s groups) change(ctx context.Context, client Client, id uuid.UUID, ifMatch
 }
 
 func (s groups) remove(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
-	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return g.checkVersion(ifMatch) })
+	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return checkVersion(ifMatch, g.versioned()) })
 }
 
 // replace sets all attributes from a resource.

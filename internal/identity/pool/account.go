@@ -20,13 +20,20 @@ func (p *Pool) inputHolder(ctx context.Context, in *input) (GrantUser, error) {
 	return p.holder(ctx, token)
 }
 
+// ofHolder returns an operation on the user of an access token, which has no other members.
+func (p *Pool) ofHolder(do func(context.Context, GrantUser) (any, error)) func(context.Context, *input) (any, error) {
+	return func(ctx context.Context, in *input) (any, error) {
+		held, err := p.inputHolder(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, held)
+	}
+}
+
 // getUser is the operation GetUser: it returns the attributes and the second factor of the user of an
 // access token.
-func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) getUser(ctx context.Context, held GrantUser) (any, error) {
 	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	if err != nil {
 		return nil, err
@@ -59,11 +66,7 @@ func (f Factor) mfaSettings() (preferred string, list []string) {
 }
 
 // globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.
-func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) globalSignOut(ctx context.Context, held GrantUser) (any, error) {
 	return empty{}, p.store.RevokeGrants(timeout.Call(ctx), held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
 }
 

@@ -104,11 +104,7 @@ func (h passkeyHolder) WebAuthnCredentials() []webauthn.Credential {
 // user of an access token or, an addition to Cognito's protocol, of the session of a challenge MFA_SETUP.
 func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
 	token, session := in.readFactorHolder()
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, _, err := p.factorHolder(ctx, token, session, password)
+	user, _, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}
@@ -242,11 +238,7 @@ type credentialDescription struct {
 }
 
 // listPasskeys is the operation ListWebAuthnCredentials. There are so few that it needs no pages.
-func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) listPasskeys(ctx context.Context, held GrantUser) (any, error) {
 	passkeys, err := p.store.Passkeys(timeout.Call(ctx), held.User.Sub)
 	answer := struct{ Credentials []credentialDescription }{[]credentialDescription{}}
 	for _, key := range passkeys {
@@ -303,11 +295,7 @@ func noPasskey() *refusal {
 }
 
 // getUserAuthFactors is the operation GetUserAuthFactors.
-func (p *Pool) getUserAuthFactors(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) getUserAuthFactors(ctx context.Context, held GrantUser) (any, error) {
 	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	factors := []string{paramPassword}
 	if factor.Passkeys > 0 {

@@ -72,8 +72,12 @@ func hashRecoveryCode(typed string) []byte {
 }
 
 // factorHolder returns the user of an access token or, without one, of the session of a challenge MFA_SETUP, for a
-// change of the second factor.
-func (p *Pool) factorHolder(ctx context.Context, token, session, password string) (User, Factor, error) {
+// change of the second factor. It reads the member TsumugiPassword; the caller must have read all others.
+func (p *Pool) factorHolder(ctx context.Context, in *input, token, session string) (User, Factor, error) {
+	password := in.passwordText()
+	if err := in.check(); err != nil {
+		return User{}, Factor{}, err
+	}
 	if token == "" {
 		return p.setupHolder(ctx, session)
 	}
@@ -156,11 +160,7 @@ func (in *input) readFactorHolder() (token, session string) {
 // VerifySoftwareToken puts into effect.
 func (p *Pool) associateSoftwareToken(ctx context.Context, in *input) (any, error) {
 	token, session := in.readFactorHolder()
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, _, err := p.factorHolder(ctx, token, session, password)
+	user, _, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +180,7 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 	token, session := in.readFactorHolder()
 	code := in.text("UserCode", rule{required: true, min: 6, max: 6, secret: true})
 	in.text("FriendlyDeviceName", rule{})
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, factor, err := p.factorHolder(ctx, token, session, password)
+	user, factor, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}

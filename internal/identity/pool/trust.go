@@ -65,11 +65,7 @@ type deviceType struct {
 
 // listDevices is the operation ListDevices: the trusted devices of the user of an access token. There are so few that it
 // needs no pages.
-func (p *Pool) listDevices(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) listDevices(ctx context.Context, held GrantUser) (any, error) {
 	devices, err := p.store.TrustedDevices(timeout.Call(ctx), held.User, p.now().Add(-trustTime))
 	answer := struct{ Devices []deviceType }{[]deviceType{}}
 	for _, device := range devices {
