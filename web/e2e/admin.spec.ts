@@ -144,6 +144,7 @@ test.describe('the members', () => {
     await choose(page, email, '削除')
     const remove = page.getByRole('dialog', { name: '佐藤 花子さんを削除しますか' })
     await expect(remove).toContainText(email)
+    await expect(remove).toContainText('チャット 0件') // Until then, the button ignores clicks.
     await remove.getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText('佐藤 花子さんを削除しました。')).toBeVisible()
     await expect(line).toHaveCount(0)
