@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -77,25 +76,13 @@ func (db *DB) MoveCursor(ctx context.Context, name string, cursor, sent int64) e
 }
 
 func (db *DB) SinkBacklogs(ctx context.Context) ([]siem.Backlog, error) {
-	type row struct {
-		Name    string
-		Waiting int64
-		Oldest  *time.Time
-	}
-	rows, err := queryRows[row](ctx, db.pool, `
+	return queryRows[siem.Backlog](ctx, db.pool, `
 		WITH unnumbered AS (
 		    SELECT count(*) AS n, min(coalesce(last_at, at)) AS oldest FROM audit_events WHERE`+withoutPosition+`
 		)
-		SELECT s.name, u.n + (SELECT count(*) FROM audit_events WHERE position > s.sent) AS waiting,
+		SELECT s.name AS sink, u.n + (SELECT count(*) FROM audit_events WHERE position > s.sent) AS waiting,
 		       coalesce((SELECT coalesce(last_at, at) FROM audit_events WHERE position > s.sent ORDER BY position LIMIT 1),
-		                u.oldest) AS oldest
+		                u.oldest, `+zeroTime+`) AS oldest
 		FROM audit_sinks s, unnumbered u
 		ORDER BY s.name`)
-	return convert(rows, func(r row) siem.Backlog {
-		b := siem.Backlog{Sink: r.Name, Waiting: r.Waiting}
-		if r.Oldest != nil {
-			b.Oldest = *r.Oldest
-		}
-		return b
-	}), err
 }

@@ -297,7 +297,7 @@ func TestWhoHasAPassword(t *testing.T) {
 			return org.MemberChange{}, nil
 		})
 		must.Succeed(t, err)
-		err = f.ChangeSAMLSettings(t.Context(), admin, saml.ActionOn, func(_ *saml.Settings, passwordAdmins int) error {
+		_, err = f.ChangeSAMLSettings(t.Context(), admin, saml.ActionOn, func(_ *saml.Settings, passwordAdmins int) error {
 			if passwordAdmins != want {
 				t.Errorf("%s, to single sign-on: %d", name, passwordAdmins)
 			}

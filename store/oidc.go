@@ -47,13 +47,13 @@ func (db *DB) oidcSettings(ctx context.Context, q querier, organizationID uuid.U
 
 func (db *DB) ChangeOIDCSettings(
 	ctx context.Context, actor identity.Actor, action oidc.Action, change func(*oidc.Settings, int) error,
-) error {
-	return db.changeSSO(ctx, actor, sso.OIDC, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
+) (after oidc.Settings, err error) {
+	err = db.changeSSO(ctx, actor, sso.OIDC, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
 		before, err := db.oidcSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return c, err
 		}
-		after := before
+		after = before
 		if err := change(&after, passwordAdmins); err != nil {
 			return c, err
 		}
@@ -62,6 +62,7 @@ func (db *DB) ChangeOIDCSettings(
 			label: after.Issuer, details: oidcChanges(before, after),
 		}, db.saveOIDCSettings(ctx, tx, after)
 	})
+	return after, err
 }
 
 func (db *DB) saveOIDCSettings(ctx context.Context, tx pgx.Tx, s oidc.Settings) error {

@@ -183,6 +183,9 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
+// zeroTime is the time that is read as the zero time.
+const zeroTime = `'0001-01-01T00:00:00Z'::timestamptz`
+
 // orNull converts the zero time to NULL.
 func orNull(t time.Time) *time.Time {
 	if t.IsZero() {

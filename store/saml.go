@@ -62,13 +62,13 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 
 func (db *DB) ChangeSAMLSettings(
 	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
-) error {
-	return db.changeSSO(ctx, actor, sso.SAML, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
+) (after saml.Settings, err error) {
+	err = db.changeSSO(ctx, actor, sso.SAML, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
 		before, err := samlSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return c, err
 		}
-		after := before
+		after = before
 		if err := change(&after, passwordAdmins); err != nil {
 			return c, err
 		}
@@ -77,6 +77,7 @@ func (db *DB) ChangeSAMLSettings(
 			label: after.EntityID, details: samlChanges(before, after),
 		}, saveSAMLSettings(ctx, tx, after)
 	})
+	return after, err
 }
 
 func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -151,24 +150,9 @@ func saveSCIMGroup(ctx context.Context, tx pgx.Tx, sql string, client scim.Clien
 func setSCIMGroupMembers(ctx context.Context, tx pgx.Tx, client scim.Client, group org.Group, before, after scim.Group) (
 	none scim.Group, _ error,
 ) {
-	had, has := make(map[uuid.UUID]bool, len(before.Members)), make(map[uuid.UUID]bool, len(after.Members))
-	for _, m := range before.Members {
-		had[m.ID] = true
-	}
-	for _, m := range after.Members {
-		has[m.ID] = true
-	}
-	var add, remove []uuid.UUID
-	for _, m := range after.Members {
-		if !had[m.ID] {
-			add = append(add, m.ID)
-		}
-	}
-	for _, m := range before.Members {
-		if !has[m.ID] {
-			remove = append(remove, m.ID)
-		}
-	}
+	memberID := func(m scim.Member) uuid.UUID { return m.ID }
+	had, has := convert(before.Members, memberID), convert(after.Members, memberID)
+	add, remove := without(has, had), without(had, has)
 	if err := checkSCIMMembers(ctx, tx, client, add); err != nil {
 		return none, err
 	}
@@ -188,12 +172,21 @@ func checkSCIMMembers(ctx context.Context, tx pgx.Tx, client scim.Client, ids []
 	if err != nil || len(found) == len(ids) {
 		return err
 	}
-	known := make(map[uuid.UUID]bool, len(found))
-	for _, id := range found {
+	return fault.Errorf(scim.InvalidValue, "members に、この組織にいない利用者 %s があります。", without(ids, found)[0])
+}
+
+// without returns the ids that are not among others.
+func without(ids, others []uuid.UUID) (rest []uuid.UUID) {
+	known := make(map[uuid.UUID]bool, len(others))
+	for _, id := range others {
 		known[id] = true
 	}
-	missing := slices.IndexFunc(ids, func(id uuid.UUID) bool { return !known[id] })
-	return fault.Errorf(scim.InvalidValue, "members に、この組織にいない利用者 %s があります。", ids[missing])
+	for _, id := range ids {
+		if !known[id] {
+			rest = append(rest, id)
+		}
+	}
+	return rest
 }
 
 func (db *DB) DeleteSCIMGroup(ctx context.Context, client scim.Client, id uuid.UUID, check func(scim.Group) error) error {

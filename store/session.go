@@ -252,16 +252,11 @@ func setAddressRanges(
 	if err != nil {
 		return nil, err
 	}
-	var changes []org.Change
-	for _, change := range []org.Change{
+	changes := changed([]org.Change{
 		{Field: "address_ranges", Before: joinRanges(&before.App), After: joinRanges(&ranges.App)},
 		{Field: "api_address_ranges", Before: joinRanges(before.API), After: joinRanges(ranges.API)},
 		{Field: "connection_address_ranges", Before: joinRanges(before.Connections), After: joinRanges(ranges.Connections)},
-	} {
-		if change.Before != change.After {
-			changes = append(changes, change)
-		}
-	}
+	})
 	if len(changes) == 0 {
 		return nil, nil
 	}

@@ -69,6 +69,16 @@ func withBody[T any](do func(c *call, req T) (any, error)) action {
 	}
 }
 
+// withView returns the action that reads or changes settings by do, and answers with their record.
+func withView[V, Record any](
+	do func(ctx context.Context, actor identity.Actor) (V, error), toRecord func(V) Record,
+) action {
+	return func(c *call) (any, error) {
+		view, err := do(c.ctx(), c.actor)
+		return toRecord(view), err
+	}
+}
+
 // withPage parses offset and limit of a call for an action.
 func withPage(do func(c *call, offset, limit int) (any, error)) action {
 	return func(c *call) (any, error) {

@@ -8,11 +8,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-func (s *Server) getContract(c *call) (any, error) {
-	view, err := s.Org.Contract(c.ctx(), c.actor)
-	return toContract(view), err
-}
-
 func (s *Server) listMemberUsage(c *call, offset, limit int) (any, error) {
 	usage, total, err := s.Org.UsageByMember(c.ctx(), c.actor, offset, limit)
 	return MemberUsageList{Items: convert(usage, toMemberUsage), Total: total}, err

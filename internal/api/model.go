@@ -22,11 +22,6 @@ func toModelOption(m chat.OfferedModel) ModelOption {
 	}
 }
 
-func (s *Server) getOrganizationModels(c *call) (any, error) {
-	models, err := s.Models.Settings(c.ctx(), c.actor)
-	return toOrganizationModels(models), err
-}
-
 func (s *Server) putOrganizationModels(c *call, req OrganizationModelsRequest) (any, error) {
 	models, err := s.Models.SetSettings(c.ctx(), c.actor, chat.ModelSettings{
 		DefaultID: req.DefaultID,

@@ -8,27 +8,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 )
 
-func (s *Server) getOIDCConfig(c *call) (any, error) {
-	view, err := s.OIDC.View(c.ctx(), c.actor)
-	return toOIDCConfig(view), err
-}
-
 func (s *Server) putOIDCConfig(c *call, req OIDCConfigPutRequest) (any, error) {
 	view, err := s.OIDC.Change(c.ctx(), c.actor, oidc.Change{
 		Issuer: req.Issuer, ClientID: req.ClientID, ClientSecret: req.ClientSecret, Scopes: req.Scopes,
 		EmailClaim: req.EmailClaim, NameClaim: req.NameClaim, GroupsClaim: req.GroupsClaim, Prompt: req.Prompt,
 		ACRValues: req.AcrValues, MaxAge: req.MaxAge, EmailDomains: req.EmailDomains,
 	})
-	return toOIDCConfig(view), err
-}
-
-func (s *Server) turnOIDCOn(c *call) (any, error) {
-	view, err := s.OIDC.TurnOn(c.ctx(), c.actor)
-	return toOIDCConfig(view), err
-}
-
-func (s *Server) turnOIDCOff(c *call) (any, error) {
-	view, err := s.OIDC.TurnOff(c.ctx(), c.actor)
 	return toOIDCConfig(view), err
 }
 

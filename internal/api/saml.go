@@ -2,11 +2,6 @@ package api
 
 import "github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 
-func (s *Server) getSAMLConfig(c *call) (any, error) {
-	view, err := s.SAML.View(c.ctx(), c.actor)
-	return toSAMLConfig(view), err
-}
-
 func (s *Server) putSAMLConfig(c *call, req SAMLConfigPutRequest) (any, error) {
 	view, err := s.SAML.Change(c.ctx(), c.actor, saml.Change{
 		MetadataURL: req.IdpMetadataURL, MetadataXML: given(req.IdpMetadataXML),
@@ -23,16 +18,6 @@ func given(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-func (s *Server) turnSAMLOn(c *call) (any, error) {
-	view, err := s.SAML.TurnOn(c.ctx(), c.actor)
-	return toSAMLConfig(view), err
-}
-
-func (s *Server) turnSAMLOff(c *call) (any, error) {
-	view, err := s.SAML.TurnOff(c.ctx(), c.actor)
-	return toSAMLConfig(view), err
 }
 
 func toSAMLConfig(v saml.View) SAMLConfig {

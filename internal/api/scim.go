@@ -21,9 +21,8 @@ func (s *Server) scimHandler() http.Handler {
 	})
 }
 
-func (s *Server) getSCIMConfig(c *call) (any, error) {
-	view, err := s.SCIM.View(c.ctx(), c.actor)
-	return SCIMConfig{BaseURL: view.BaseURL, Tokens: convert(view.Tokens, toSCIMToken), MaxTokens: scim.MaxTokens}, err
+func toSCIMConfig(v scim.View) SCIMConfig {
+	return SCIMConfig{BaseURL: v.BaseURL, Tokens: convert(v.Tokens, toSCIMToken), MaxTokens: scim.MaxTokens}
 }
 
 func (s *Server) listSCIMCalls(c *call) (any, error) {

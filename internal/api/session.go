@@ -28,11 +28,6 @@ func (s *Server) endMemberSessions(c *call) (any, error) {
 	return nil, s.Org.EndMemberSessions(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) getSessionLimits(c *call) (any, error) {
-	limits, err := s.Org.SessionLimits(c.ctx(), c.actor)
-	return toSessionLimits(limits), err
-}
-
 func (s *Server) putSessionLimits(c *call, req SessionLimitsPutRequest) (any, error) {
 	limits, err := s.Org.SetSessionLimits(c.ctx(), c.actor, func(l *org.SessionLimits) {
 		assign(&l.SingleSignOn.Idle, req.SingleSignOn.IdleMinutes)

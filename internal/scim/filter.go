@@ -2,6 +2,7 @@ package scim
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,44 +159,48 @@ func endOfComparison(source string, start int) int {
 
 // check refuses unknown attributes in an expression.
 func (t resourceType) check(expression filter.Expression) error {
-	switch e := expression.(type) {
-	case *filter.LogicalExpression:
-		if err := t.check(e.Left); err != nil {
+	return checkEach(expression, func(leaf filter.Expression) error {
+		switch e := leaf.(type) {
+		case *filter.AttributeExpression:
+			_, _, err := t.attribute(e.AttributePath)
 			return err
+		case *filter.ValuePath:
+			a, _, err := t.attribute(e.AttributePath)
+			if err != nil {
+				return err
+			}
+			return checkSub(a, e.ValueFilter)
 		}
-		return t.check(e.Right)
-	case *filter.NotExpression:
-		return t.check(e.Expression)
-	case *filter.AttributeExpression:
-		_, _, err := t.attribute(e.AttributePath)
-		return err
-	case *filter.ValuePath:
-		a, _, err := t.attribute(e.AttributePath)
-		if err != nil {
-			return err
-		}
-		return checkSub(a, e.ValueFilter)
-	}
-	return errFilter(expression)
+		return errFilter(leaf)
+	})
 }
 
 // checkSub refuses attributes in the filter of a value that the attribute a does not have.
 func checkSub(a *attribute, expression filter.Expression) error {
-	switch e := expression.(type) {
-	case *filter.LogicalExpression:
-		if err := checkSub(a, e.Left); err != nil {
-			return err
-		}
-		return checkSub(a, e.Right)
-	case *filter.NotExpression:
-		return checkSub(a, e.Expression)
-	case *filter.AttributeExpression:
-		if find(a.Sub, e.AttributePath.AttributeName) == nil || e.AttributePath.SubAttribute != nil {
+	return checkEach(expression, func(leaf filter.Expression) error {
+		e, ok := leaf.(*filter.AttributeExpression)
+		switch {
+		case !ok:
+			return errFilter(leaf)
+		case find(a.Sub, e.AttributePath.AttributeName) == nil || e.AttributePath.SubAttribute != nil:
 			return unknownInFilter(a.Name + "." + e.AttributePath.String())
 		}
 		return nil
+	})
+}
+
+// checkEach returns the first error of check for the parts of an expression that are not logical expressions.
+func checkEach(expression filter.Expression, check func(leaf filter.Expression) error) error {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		if err := checkEach(e.Left, check); err != nil {
+			return err
+		}
+		return checkEach(e.Right, check)
+	case *filter.NotExpression:
+		return checkEach(e.Expression, check)
 	}
-	return errFilter(expression)
+	return check(expression)
 }
 
 func errFilter(expression any) error {
@@ -223,45 +228,49 @@ func (t resourceType) attribute(p filter.AttributePath) (a *attribute, extension
 	return a, extension, nil
 }
 
-// matches reports whether a resource matches an expression of parseFilter.
-func (t resourceType) matches(expression filter.Expression, resource map[string]any) bool {
+// evaluate returns the value of an expression. matches evaluates the parts that are not logical expressions.
+func evaluate(expression filter.Expression, matches func(leaf filter.Expression) bool) bool {
 	switch e := expression.(type) {
 	case *filter.LogicalExpression:
-		left := t.matches(e.Left, resource)
+		left := evaluate(e.Left, matches)
 		if e.Operator == filter.AND {
-			return left && t.matches(e.Right, resource)
+			return left && evaluate(e.Right, matches)
 		}
-		return left || t.matches(e.Right, resource)
+		return left || evaluate(e.Right, matches)
 	case *filter.NotExpression:
-		return !t.matches(e.Expression, resource)
-	case *filter.ValuePath:
-		a, extension, err := t.attribute(e.AttributePath)
-		if err != nil {
-			return false
-		}
-		for _, element := range elements(read(resource, a, extension)) {
-			record, _ := element.(map[string]any)
-			if a.matches(e.ValueFilter, record) {
-				return true
-			}
-		}
-	case *filter.AttributeExpression:
-		a, extension, err := t.attribute(e.AttributePath)
-		if err != nil {
-			return false
-		}
-		found := slices.Clone(elements(read(resource, a, extension)))
-		compared := find(a.Sub, subOr(e.AttributePath, "value"))
-		if compared == nil {
-			return a.compare(e, found)
-		}
-		for i, element := range found {
-			record, _ := element.(map[string]any)
-			found[i] = record[compared.Name]
-		}
-		return compared.compare(e, found)
+		return !evaluate(e.Expression, matches)
 	}
-	return false
+	return matches(expression)
+}
+
+// matches reports whether a resource matches an expression of parseFilter.
+func (t resourceType) matches(expression filter.Expression, resource map[string]any) bool {
+	return evaluate(expression, func(leaf filter.Expression) bool {
+		switch e := leaf.(type) {
+		case *filter.ValuePath:
+			a, extension, err := t.attribute(e.AttributePath)
+			return err == nil && slices.ContainsFunc(elements(read(resource, a, extension)), func(element any) bool {
+				record, _ := element.(map[string]any)
+				return a.matches(e.ValueFilter, record)
+			})
+		case *filter.AttributeExpression:
+			a, extension, err := t.attribute(e.AttributePath)
+			if err != nil {
+				return false
+			}
+			found := slices.Clone(elements(read(resource, a, extension)))
+			compared := find(a.Sub, subOr(e.AttributePath, "value"))
+			if compared == nil {
+				return a.compare(e, found)
+			}
+			for i, element := range found {
+				record, _ := element.(map[string]any)
+				found[i] = record[compared.Name]
+			}
+			return compared.compare(e, found)
+		}
+		return false
+	})
 }
 
 func subOr(p filter.AttributePath, otherwise string) string {
@@ -273,20 +282,14 @@ func subOr(p filter.AttributePath, otherwise string) string {
 
 // matches reports whether one value of a complex attribute matches an expression.
 func (a *attribute) matches(expression filter.Expression, record map[string]any) bool {
-	switch e := expression.(type) {
-	case *filter.LogicalExpression:
-		left := a.matches(e.Left, record)
-		if e.Operator == filter.AND {
-			return left && a.matches(e.Right, record)
+	return evaluate(expression, func(leaf filter.Expression) bool {
+		e, ok := leaf.(*filter.AttributeExpression)
+		if !ok {
+			return false
 		}
-		return left || a.matches(e.Right, record)
-	case *filter.NotExpression:
-		return !a.matches(e.Expression, record)
-	case *filter.AttributeExpression:
 		sub := find(a.Sub, e.AttributePath.AttributeName)
 		return sub != nil && sub.compare(e, []any{record[sub.Name]})
-	}
-	return false
+	})
 }
 
 // read returns the value of an attribute of a resource or of its extension.
@@ -334,16 +337,15 @@ func (a *attribute) compare(e *filter.AttributeExpression, found []any) bool {
 			}
 		}
 	}
-	switch {
-	case operator == filter.PR:
+	if e.CompareValue == nil {
+		equal = !present
+	}
+	switch operator {
+	case filter.PR:
 		return present
-	case operator == filter.EQ && e.CompareValue == nil:
-		return !present
-	case operator == filter.NE && e.CompareValue == nil:
-		return present
-	case operator == filter.EQ:
+	case filter.EQ:
 		return equal
-	case operator == filter.NE:
+	case filter.NE:
 		return !equal
 	}
 	return false
@@ -421,12 +423,7 @@ func toText(value any) string {
 		return ""
 	case string:
 		return v
-	case bool:
-		if v {
-			return "true"
-		}
-		return "false"
-	case interface{ String() string }:
+	case fmt.Stringer:
 		return v.String()
 	}
 	encoded, err := json.Marshal(value)

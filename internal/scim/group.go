@@ -17,12 +17,10 @@ import (
 // maxGroupAttribute limits the external id of a group, in characters.
 const maxGroupAttribute = 255
 
-// groupResource returns a group as a resource, with its version.
-func (s *Service) groupResource(g Group) map[string]any {
+// representation returns a group as a resource, with its version.
+func (s groups) representation(g Group) map[string]any {
 	members := make([]any, 0, len(g.Members))
-	ids := make([]string, 0, len(g.Members))
 	for _, m := range g.Members {
-		ids = append(ids, m.ID.String())
 		members = append(members, map[string]any{
 			"value": m.ID.String(), "display": m.Name, "type": "User", "$ref": s.baseURL + "/Users/" + m.ID.String(),
 		})
@@ -31,41 +29,37 @@ func (s *Service) groupResource(g Group) map[string]any {
 		"schemas": []string{urnGroup}, "id": g.ID.String(), "displayName": g.Name, "members": members,
 		"meta": map[string]any{
 			"resourceType": "Group", "created": timestamp(g.CreatedAt), "location": s.baseURL + "/Groups/" + g.ID.String(),
-			"version": version(g.versioned(ids)),
+			"version": version(g.versioned()),
 		},
 	}
 	set(resource, "externalId", g.ExternalID)
 	return resource
 }
 
-func (g Group) versioned(ids []string) map[string]any {
+// versioned returns the attributes that the version depends on.
+func (g Group) versioned() map[string]any {
+	ids := make([]string, len(g.Members))
+	for i, m := range g.Members {
+		ids[i] = m.ID.String()
+	}
 	return map[string]any{"displayName": g.Name, "externalId": g.ExternalID, "members": ids}
 }
 
-func (g Group) checkVersion(ifMatch string) error {
-	if ifMatch == "" {
-		return nil
-	}
-	ids := make([]string, 0, len(g.Members))
-	for _, m := range g.Members {
-		ids = append(ids, m.ID.String())
-	}
-	return checkVersion(ifMatch, g.versioned(ids))
-}
+// groups are the groups of an organization as resources.
+type groups struct{ *Service }
 
-// group returns a group as a resource.
-func (s *Service) group(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
+func (s groups) get(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
 	g, err := s.store.FindSCIMGroup(ctx, client.OrganizationID, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// groups returns the groups that match a filter: those from the first one, which is counted from 0, and their total
+// list returns the groups that match a filter: those from the first one, which is counted from 0, and their total
 // number. An organization has few enough groups to read all of them, but their members are read for the page only.
-func (s *Service) groups(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
-	groups, err := s.matchingGroups(ctx, client, query)
+func (s groups) list(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
+	groups, err := s.matching(ctx, client, query)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,7 +73,7 @@ func (s *Service) groups(ctx context.Context, client Client, query listQuery) (p
 		}
 	}
 	for _, g := range groups {
-		resource := s.groupResource(g)
+		resource := s.representation(g)
 		if !members { // The version depends on the members.
 			meta, _ := resource["meta"].(map[string]any)
 			delete(meta, "version")
@@ -89,9 +83,9 @@ func (s *Service) groups(ctx context.Context, client Client, query listQuery) (p
 	return page, total, nil
 }
 
-// matchingGroups returns the groups that match the filter of a query, without their members. If the filter depends on
+// matching returns the groups that match the filter of a query, without their members. If the filter depends on
 // members, it reads those of one group at a time.
-func (s *Service) matchingGroups(ctx context.Context, client Client, query listQuery) (matching []Group, err error) {
+func (s groups) matching(ctx context.Context, client Client, query listQuery) (matching []Group, err error) {
 	if query.filter == "" {
 		return s.store.ListSCIMGroups(ctx, client.OrganizationID, nil)
 	}
@@ -111,7 +105,7 @@ func (s *Service) matchingGroups(ctx context.Context, client Client, query listQ
 				return nil, err
 			}
 		}
-		if groupType.matches(expression, s.groupResource(candidate[0])) {
+		if groupType.matches(expression, s.representation(candidate[0])) {
 			matching = append(matching, g)
 		}
 	}
@@ -150,8 +144,7 @@ func (e *editedGroup) done() (Group, error) {
 	return g, nil
 }
 
-// addGroup adds a group.
-func (s *Service) addGroup(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
+func (s groups) add(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
 	edited := edit(Group{})
 	if err := edited.replace(raw); err != nil {
 		return nil, err
@@ -163,21 +156,19 @@ func (s *Service) addGroup(ctx context.Context, client Client, raw map[string]an
 	if g, err = s.store.AddSCIMGroup(ctx, client, g); err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// replaceGroup replaces a group.
-func (s *Service) replaceGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
+func (s groups) replace(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
 	map[string]any, error,
 ) {
-	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error { return g.replace(raw) })
+	return s.change(ctx, client, id, ifMatch, func(g *editedGroup) error { return g.replace(raw) })
 }
 
-// patchGroup applies operations to a group.
-func (s *Service) patchGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
+func (s groups) patch(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
 	map[string]any, error,
 ) {
-	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error {
+	return s.change(ctx, client, id, ifMatch, func(g *editedGroup) error {
 		for _, op := range operations {
 			if err := g.patch(op); err != nil {
 				return err
@@ -187,11 +178,11 @@ func (s *Service) patchGroup(ctx context.Context, client Client, id uuid.UUID, i
 	})
 }
 
-func (s *Service) changeGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
+func (s groups) change(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
 	change func(*editedGroup) error,
 ) (map[string]any, error) {
 	g, err := s.store.ChangeSCIMGroup(ctx, client, id, func(before Group) (Group, error) {
-		if err := before.checkVersion(ifMatch); err != nil {
+		if err := checkVersion(ifMatch, before.versioned()); err != nil {
 			return Group{}, err
 		}
 		edited := edit(before)
@@ -203,12 +194,11 @@ func (s *Service) changeGroup(ctx context.Context, client Client, id uuid.UUID, 
 	if err != nil {
 		return nil, err
 	}
-	return s.groupResource(g), nil
+	return s.representation(g), nil
 }
 
-// deleteGroup deletes a group.
-func (s *Service) deleteGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
-	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return g.checkVersion(ifMatch) })
+func (s groups) remove(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
+	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return checkVersion(ifMatch, g.versioned()) })
 }
 
 // replace sets all attributes from a resource.
@@ -233,20 +223,7 @@ func (e *editedGroup) replace(raw map[string]any) error {
 // patch applies an operation.
 func (e *editedGroup) patch(op operation) error {
 	if op.Path == "" {
-		values, ok := op.Value.(map[string]any)
-		if !ok {
-			return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
-		}
-		for name, value := range values {
-			same := func(s string) bool { return strings.EqualFold(s, name) }
-			if same("schemas") || slices.ContainsFunc(ignored, same) {
-				continue // Okta repeats the id.
-			}
-			if err := e.patch(operation{Op: op.Op, Path: name, Value: value}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return op.forEach("", e.patch)
 	}
 	to, err := groupType.parsePath(op.Path)
 	if err != nil {

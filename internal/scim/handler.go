@@ -182,9 +182,9 @@ func (s *Service) route(w http.ResponseWriter, r *http.Request, client Client) (
 	kind, rest, _ := strings.Cut(strings.Trim(relativePath(r), "/"), "/")
 	switch strings.ToLower(kind) {
 	case "users":
-		return s.serve(w, r, rest, s.userCalls(r, client))
-	case "groups":
-		return s.serve(w, r, rest, s.groupCalls(r, client))
+		return serve(w, r, client, rest, users{s}, http.StatusOK)
+	case "groups": // They may be too large to be returned after each PATCH.
+		return serve(w, r, client, rest, groups{s}, http.StatusNoContent)
 	case "serviceproviderconfig", "schemas", "resourcetypes":
 		return s.describe(r, kind, rest)
 	case "bulk", "me", ".search":
@@ -199,55 +199,21 @@ func errMethod() error {
 	return fault.Errorf(codeMethod, "この操作には対応していません。")
 }
 
-// calls are the operations on the resources of a type.
-type calls struct {
-	list    func(listQuery) ([]map[string]any, int, error)
-	add     func(raw map[string]any) (map[string]any, error)
-	get     func(id uuid.UUID) (map[string]any, error)
-	replace func(id uuid.UUID, raw map[string]any) (map[string]any, error)
-	patch   func(id uuid.UUID, operations []operation) (map[string]any, error)
-	remove  func(id uuid.UUID) error
-	patched int // The status after a PATCH. Groups may be too large to be returned each time.
+// resources are the operations on the resources of a type. ifMatch is the header If-Match.
+type resources interface {
+	list(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error)
+	add(ctx context.Context, client Client, raw map[string]any) (map[string]any, error)
+	get(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error)
+	replace(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (map[string]any, error)
+	patch(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (map[string]any, error)
+	remove(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error
 }
 
-func (s *Service) userCalls(r *http.Request, client Client) calls {
+// serve handles a call for the resources of a type. rest is the id, or "" for all. patched is the status after a PATCH.
+func serve(w http.ResponseWriter, r *http.Request, client Client, rest string, of resources, patched int) (response,
+	error,
+) {
 	ctx, ifMatch := r.Context(), r.Header.Get("If-Match")
-	return calls{
-		patched: http.StatusOK,
-
-		list: func(q listQuery) ([]map[string]any, int, error) { return s.users(ctx, client, q) },
-		add:  func(raw map[string]any) (map[string]any, error) { return s.addUser(ctx, client, raw) },
-		get:  func(id uuid.UUID) (map[string]any, error) { return s.user(ctx, client, id) },
-		replace: func(id uuid.UUID, raw map[string]any) (map[string]any, error) {
-			return s.replaceUser(ctx, client, id, ifMatch, raw)
-		},
-		patch: func(id uuid.UUID, operations []operation) (map[string]any, error) {
-			return s.patchUser(ctx, client, id, ifMatch, operations)
-		},
-		remove: func(id uuid.UUID) error { return s.deleteUser(ctx, client, id, ifMatch) },
-	}
-}
-
-func (s *Service) groupCalls(r *http.Request, client Client) calls {
-	ctx, ifMatch := r.Context(), r.Header.Get("If-Match")
-	return calls{
-		patched: http.StatusNoContent,
-
-		list: func(q listQuery) ([]map[string]any, int, error) { return s.groups(ctx, client, q) },
-		add:  func(raw map[string]any) (map[string]any, error) { return s.addGroup(ctx, client, raw) },
-		get:  func(id uuid.UUID) (map[string]any, error) { return s.group(ctx, client, id) },
-		replace: func(id uuid.UUID, raw map[string]any) (map[string]any, error) {
-			return s.replaceGroup(ctx, client, id, ifMatch, raw)
-		},
-		patch: func(id uuid.UUID, operations []operation) (map[string]any, error) {
-			return s.patchGroup(ctx, client, id, ifMatch, operations)
-		},
-		remove: func(id uuid.UUID) error { return s.deleteGroup(ctx, client, id, ifMatch) },
-	}
-}
-
-// serve handles a call for the resources of a type. rest is the id, or "" for all.
-func (s *Service) serve(w http.ResponseWriter, r *http.Request, rest string, calls calls) (response, error) {
 	query, err := parseQuery(r)
 	if err != nil {
 		return response{}, err
@@ -255,14 +221,14 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rest string, cal
 	if rest == "" {
 		switch r.Method {
 		case http.MethodGet:
-			resources, total, err := calls.list(query)
-			return query.page(resources, total), err
+			page, total, err := of.list(ctx, client, query)
+			return query.page(page, total), err
 		case http.MethodPost:
 			raw, err := decode[map[string]any](w, r)
 			if err != nil {
 				return response{}, err
 			}
-			resource, err := calls.add(raw)
+			resource, err := of.add(ctx, client, raw)
 			return query.one(http.StatusCreated, resource), err
 		}
 		return response{}, errMethod()
@@ -273,14 +239,14 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rest string, cal
 	}
 	switch r.Method {
 	case http.MethodGet:
-		resource, err := calls.get(id)
+		resource, err := of.get(ctx, client, id)
 		return query.one(http.StatusOK, resource), err
 	case http.MethodPut:
 		raw, err := decode[map[string]any](w, r)
 		if err != nil {
 			return response{}, err
 		}
-		resource, err := calls.replace(id, raw)
+		resource, err := of.replace(ctx, client, id, ifMatch, raw)
 		return query.one(http.StatusOK, resource), err
 	case http.MethodPatch:
 		request, err := decode[patchRequest](w, r)
@@ -291,10 +257,10 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rest string, cal
 		if err != nil {
 			return response{}, err
 		}
-		resource, err := calls.patch(id, operations)
-		return query.one(calls.patched, resource), err
+		resource, err := of.patch(ctx, client, id, ifMatch, operations)
+		return query.one(patched, resource), err
 	case http.MethodDelete:
-		return response{status: http.StatusNoContent}, calls.remove(id)
+		return response{status: http.StatusNoContent}, of.remove(ctx, client, id, ifMatch)
 	}
 	return response{}, errMethod()
 }

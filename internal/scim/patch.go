@@ -145,22 +145,17 @@ func dropWithoutValue(resource map[string]any, attributes []*attribute) {
 // patch applies an operation to the attributes of a user.
 func (t resourceType) patch(resource map[string]any, op operation) error {
 	if op.Path == "" {
-		values, ok := op.Value.(map[string]any)
-		if !ok {
-			return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
-		}
-		return t.patchAll(resource, op.Op, "", values)
+		return op.forEach("", func(op operation) error { return t.patch(resource, op) })
 	}
 	if extension, ok := t.extension(op.Path); ok {
 		if op.Op == opRemove {
 			delete(resource, extension.ID)
 			return nil
 		}
-		values, ok := op.Value.(map[string]any)
-		if !ok {
+		if _, ok := op.Value.(map[string]any); !ok {
 			return fault.Errorf(InvalidValue, "%s には、属性の組（オブジェクト）を指定してください。", extension.ID)
 		}
-		return t.patchAll(resource, op.Op, extension.ID+":", values)
+		return op.forEach(extension.ID+":", func(op operation) error { return t.patch(resource, op) })
 	}
 	to, err := t.parsePath(op.Path)
 	if err != nil {
@@ -169,15 +164,19 @@ func (t resourceType) patch(resource map[string]any, op operation) error {
 	return to.apply(resource, op)
 }
 
-// patchAll applies an operation without a path. Names may be paths: Entra ID sends name.givenName, and attributes of an
-// extension with their URN. They are applied in the order of their names.
-func (t resourceType) patchAll(resource map[string]any, op, prefix string, values map[string]any) error {
+// forEach calls patch for each attribute in the value of an operation, in the order of their names. The paths begin with
+// prefix. Names may be paths: Entra ID sends name.givenName, and attributes of an extension with their URN.
+func (op operation) forEach(prefix string, patch func(operation) error) error {
+	values, ok := op.Value.(map[string]any)
+	if !ok {
+		return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if prefix == "" && (strings.EqualFold(name, "schemas") ||
-			slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) })) {
-			continue // Okta repeats the id.
+		path := prefix + name
+		if isIgnored(path) || strings.EqualFold(path, "schemas") { // Okta repeats the id.
+			continue
 		}
-		if err := t.patch(resource, operation{Op: op, Path: prefix + name, Value: values[name]}); err != nil {
+		if err := patch(operation{Op: op.Op, Path: path, Value: values[name]}); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func nameParts(name string) map[string]any {
 }
 
 // representation returns a user as a resource, with its version.
-func (s *Service) representation(u User) map[string]any {
+func (s users) representation(u User) map[string]any {
 	resource := s.unversioned(u)
 	meta, _ := resource["meta"].(map[string]any)
 	meta["version"] = version(u.attributes())
@@ -65,7 +65,7 @@ func (s *Service) representation(u User) map[string]any {
 }
 
 // unversioned returns a user as a resource without its version.
-func (s *Service) unversioned(u User) map[string]any {
+func (s users) unversioned(u User) map[string]any {
 	resource := u.attributes()
 	schemas := []string{urnUser}
 	if extended, ok := resource[urnEnterprise].(map[string]any); ok {
@@ -152,8 +152,10 @@ func displayName(attributes map[string]any, email string) string {
 	return runes.First(cmp.Or(part("formatted"), full, local), maxName)
 }
 
-// user returns a user as a resource.
-func (s *Service) user(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
+// users are the members of an organization as resources.
+type users struct{ *Service }
+
+func (s users) get(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
 	u, err := s.store.FindSCIMUser(ctx, client.OrganizationID, id)
 	if err != nil {
 		return nil, err
@@ -161,9 +163,9 @@ func (s *Service) user(ctx context.Context, client Client, id uuid.UUID) (map[st
 	return s.representation(u), nil
 }
 
-// users returns the users that match a filter: those from the first one, which is counted from 0, and their total number.
+// list returns the users that match a filter: those from the first one, which is counted from 0, and their total number.
 // It reads each candidate once, and never more of them at a time than a page has.
-func (s *Service) users(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
+func (s users) list(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
 	if query.filter == "" {
 		users, total, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, query.offset, query.count)
 		for _, u := range users {
@@ -200,8 +202,8 @@ func (s *Service) users(ctx context.Context, client Client, query listQuery) (pa
 	}
 }
 
-// addUser adds a member. Members of single sign-on are added in the same way by their first sign-in.
-func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
+// add adds a member. Members of single sign-on are added in the same way by their first sign-in.
+func (s users) add(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
 	attributes, err := userType.canonical(raw)
 	if err != nil {
 		return nil, err
@@ -220,30 +222,30 @@ func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any
 	return s.representation(u), nil
 }
 
-// replaceUser replaces the attributes of a user.
-func (s *Service) replaceUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
+// replace replaces the attributes of a user.
+func (s users) replace(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
 	map[string]any, error,
 ) {
 	attributes, err := userType.canonical(raw)
 	if err != nil {
 		return nil, err
 	}
-	return s.changeUser(ctx, client, id, ifMatch, func(map[string]any) (map[string]any, error) {
+	return s.change(ctx, client, id, ifMatch, func(map[string]any) (map[string]any, error) {
 		after, _ := clone(attributes).(map[string]any)
 		return after, nil
 	})
 }
 
-// patchUser applies operations to a user.
-func (s *Service) patchUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
+// patch applies operations to a user.
+func (s users) patch(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
 	map[string]any, error,
 ) {
-	return s.changeUser(ctx, client, id, ifMatch, func(attributes map[string]any) (map[string]any, error) {
+	return s.change(ctx, client, id, ifMatch, func(attributes map[string]any) (map[string]any, error) {
 		return attributes, userType.patchEach(attributes, operations)
 	})
 }
 
-func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
+func (s users) change(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
 	change func(attributes map[string]any) (map[string]any, error),
 ) (map[string]any, error) {
 	u, err := s.store.ChangeSCIMUser(ctx, client, id, func(u User, r org.MemberContext) (Change, error) {
@@ -288,9 +290,9 @@ func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, i
 	return s.representation(u), nil
 }
 
-// deleteUser deactivates a member and hides them from the identity provider. Their data is deleted by the organization's
+// remove deactivates a member and hides them from the identity provider. Their data is deleted by the organization's
 // retention, or when an administrator removes the member.
-func (s *Service) deleteUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
+func (s users) remove(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
 	_, err := s.store.ChangeSCIMUser(ctx, client, id, func(before User, r org.MemberContext) (Change, error) {
 		if err := checkVersion(ifMatch, before.attributes()); err != nil {
 			return Change{}, err

@@ -21,6 +21,10 @@ const (
 // ignored are attributes that clients send although only the server sets them.
 var ignored = []string{"id", "meta", "groups"}
 
+func isIgnored(name string) bool {
+	return slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
 // canonical returns the attributes of a resource that a client has sent, with the names of the schemas, typed values and
 // without empty ones. Attributes that only the server sets are left out. It refuses unknown attributes.
 func (t resourceType) canonical(raw map[string]any) (map[string]any, error) {
@@ -32,7 +36,7 @@ func (t resourceType) canonical(raw map[string]any) (map[string]any, error) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) }) {
+		if isIgnored(name) {
 			continue
 		}
 		if extension, ok := t.extension(name); ok {

@@ -142,9 +142,7 @@ func (s *Service) Start() {
 func (s *Service) Stop() { s.group.Stop() }
 
 func (s *Service) readBacklog(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	backlogs, err := s.store.SinkBacklogs(ctx)
+	backlogs, err := s.store.SinkBacklogs(timeout.Call(ctx))
 	if err == nil {
 		s.backlog.Store(&backlogs)
 	}
@@ -202,18 +200,14 @@ func (s *sender) run(ctx context.Context) {
 		}
 		work.Sleep(ctx, s.service.cfg.Lease.Renewal)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
-	defer cancel()
-	if err := store.ReleaseSlot(ctx, slot, s.service.holder); err != nil {
+	if err := store.ReleaseSlot(timeout.Call(context.WithoutCancel(ctx)), slot, s.service.holder); err != nil {
 		s.log.WarnContext(ctx, "siem: lease not released, it expires", "err", err)
 	}
 }
 
 // add adds the sink to the database, unless it is known there, and returns its cursor.
 func (s *sender) add(ctx context.Context) (cursor int64, err error) {
-	return call(ctx, func(ctx context.Context) (int64, error) {
-		return s.service.store.AddSink(ctx, s.sink.Name())
-	})
+	return s.service.store.AddSink(timeout.Call(ctx), s.sink.Name())
 }
 
 // send sends events from the cursor on, until ctx ends or the database fails.
@@ -223,10 +217,7 @@ func (s *sender) send(ctx context.Context) error {
 	position := cursor // Events up to here were sent.
 	for err == nil && ctx.Err() == nil {
 		var events []Event
-		events, err = call(ctx, func(ctx context.Context) ([]Event, error) {
-			return s.service.store.SinkEvents(ctx, position, batchEvents)
-		})
-		if err != nil {
+		if events, err = s.service.store.SinkEvents(timeout.Call(ctx), position, batchEvents); err != nil {
 			break
 		}
 		confirmed, failure := s.sink.Send(ctx, events)
@@ -238,9 +229,7 @@ func (s *sender) send(ctx context.Context) error {
 		if confirmed > cursor || sent > position {
 			cursor, position = max(cursor, confirmed), sent
 			// Even if ctx has ended meanwhile, so that another server repeats less.
-			_, err = call(context.WithoutCancel(ctx), func(ctx context.Context) (any, error) {
-				return nil, s.service.store.MoveCursor(ctx, s.sink.Name(), cursor, sent)
-			})
+			err = s.service.store.MoveCursor(timeout.Call(context.WithoutCancel(ctx)), s.sink.Name(), cursor, sent)
 		}
 		switch {
 		case failure != nil:
@@ -263,13 +252,6 @@ func (s *sender) send(ctx context.Context) error {
 func countUpTo(events []Event, position int64) int {
 	n, _ := slices.BinarySearchFunc(events, position+1, func(e Event, p int64) int { return cmp.Compare(e.Position, p) })
 	return n
-}
-
-// call calls the database with a time limit.
-func call[T any](ctx context.Context, f func(ctx context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	return f(ctx)
 }
 
 // pause logs a failure and waits. Failures within twice MaxRetry count as consecutive, even with a success in between,

@@ -1,7 +1,16 @@
 // Package timeout contains the time limits that several domains share. It imports the standard library only.
 package timeout
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Store is the time limit of a call of the database that a person waits for, so that a stalled database is detected.
 const Store = 5 * time.Second
+
+// Call returns the context of one call of the database, which ends after Store. It is released then, or when ctx ends.
+func Call(ctx context.Context) context.Context {
+	ctx, _ = context.WithTimeout(ctx, Store) //nolint:govet,gosec // Its end releases it.
+	return ctx
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The accounts of the demo users and the password that they share.
@@ -179,20 +181,13 @@ func mustSoon(t *testing.T, call func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	must(t, withRetries(ctx, call))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, withRetries(ctx, call))
 }
 
 func (c *client) thread(t *testing.T, base string) string {
 	t.Helper()
 	var thread struct{ ID string }
-	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/thread", map[string]any{"skill_id": c.skill}, &thread))
+	must.Succeed(t, c.call(t.Context(), http.MethodPost, base+"/v1/thread", map[string]any{"skill_id": c.skill}, &thread))
 	return thread.ID
 }
 
@@ -225,7 +220,7 @@ type exchange struct{ Question, Answer message }
 func (c *client) ask(t *testing.T, base string, q question) exchange {
 	t.Helper()
 	var e exchange
-	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/message/async", q, &e))
+	must.Succeed(t, c.call(t.Context(), http.MethodPost, base+"/v1/message/async", q, &e))
 	return e
 }
 

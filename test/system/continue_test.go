@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // continuingSettings are settings of a model that never repeats itself and can continue a text.
 func continuingSettings(t *testing.T) []string {
 	t.Helper()
 	file := filepath.Join(folder(t), "models.yaml")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, `
+	must.Succeed(t, os.WriteFile(file, fmt.Appendf(nil, `
 default: m
 providers:
   - name: 社内
@@ -38,8 +40,7 @@ func TestR20_KilledServersContinueTheirAnswers(t *testing.T) {
 	r := newRigOf(t, built.path(t), folder(t), 2, continuingSettings(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(context.WithoutCancel(ctx))
 	var took []time.Duration
 	resets, continued := 0, 0
@@ -68,7 +69,7 @@ func TestR20_KilledServersContinueTheirAnswers(t *testing.T) {
 					took = append(took, time.Since(killed))
 				}
 			}
-			reading.Go(func() { must(t, f.follow(ctx)) })
+			reading.Go(func() { must.Succeed(t, f.follow(ctx)) })
 		}
 		pause(ctx, rand.N(3500*time.Millisecond))
 		r.Kill(0)
@@ -79,8 +80,7 @@ func TestR20_KilledServersContinueTheirAnswers(t *testing.T) {
 		join(ctx, t, &reading)
 		for i, f := range fs {
 			text := string(f.text)
-			messages, err := r.messages(ctx, r.at(1)(), r.threadOf(ctx, t, conn, f.messageID))
-			must(t, err)
+			messages := must.Get(r.messages(ctx, r.at(1)(), r.threadOf(ctx, t, conn, f.messageID)))(t)
 			if last := messages[len(messages)-1]; last.ID != f.messageID || last.Content != text || text == "" {
 				t.Errorf("shown %d bytes, stored %d", len(text), len(last.Content))
 			}
@@ -96,7 +96,7 @@ func TestR20_KilledServersContinueTheirAnswers(t *testing.T) {
 				continued++
 			}
 		}
-		must(t, r.Restart(ctx, 0))
+		must.Succeed(t, r.Restart(ctx, 0))
 	}
 	if continued == 0 {
 		t.Error("no answer was continued")
@@ -111,21 +111,21 @@ func TestR20_KilledServersContinueTheirAnswers(t *testing.T) {
 func checkpoints(ctx context.Context, t *testing.T, conn *pgx.Conn) map[string]string {
 	t.Helper()
 	rows, err := conn.Query(ctx, `SELECT message_id::text, string_agg(text, '' ORDER BY start) FROM checkpoints GROUP BY 1`)
-	must(t, err)
+	must.Succeed(t, err)
 	texts := make(map[string]string)
 	var id, text string
 	_, err = pgx.ForEachRow(rows, []any{&id, &text}, func() error {
 		texts[id] = text
 		return nil
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	return texts
 }
 
 // threadOf returns the thread of a message.
 func (r *rig) threadOf(ctx context.Context, t *testing.T, conn *pgx.Conn, messageID string) (threadID string) {
 	t.Helper()
-	must(t, conn.QueryRow(ctx, `SELECT thread_id::text FROM messages WHERE id = $1`, messageID).Scan(&threadID))
+	must.Succeed(t, conn.QueryRow(ctx, `SELECT thread_id::text FROM messages WHERE id = $1`, messageID).Scan(&threadID))
 	return threadID
 }
 

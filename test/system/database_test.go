@@ -19,6 +19,8 @@ import (
 	"unicode"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written. Their streams must not be
@@ -38,8 +40,8 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
-	must(t, r.StopPostgres(ctx))
-	must(t, r.StartPostgres(ctx))
+	must.Succeed(t, r.StopPostgres(ctx))
+	must.Succeed(t, r.StartPostgres(ctx))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.at(1)(), all)
 	// Clients of the writing server depend on no other server. A busy relay may end the other streams; their clients
@@ -89,7 +91,7 @@ func TestR21_DatabaseIsStoppedForHalfAMinute(t *testing.T) {
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
-	must(t, r.StopPostgres(ctx))
+	must.Succeed(t, r.StopPostgres(ctx))
 	stopped := time.Now()
 	close(away)
 	before := [2]int{r.threads(t, 0), r.threads(t, 1)}
@@ -100,7 +102,7 @@ func TestR21_DatabaseIsStoppedForHalfAMinute(t *testing.T) {
 			t.Errorf("server %d: %d goroutines or threads, %d before", i+1, after, before[i])
 		}
 	}
-	must(t, r.StartPostgres(ctx))
+	must.Succeed(t, r.StartPostgres(ctx))
 	began := time.Now()
 	for server := range r.Len() {
 		await(t, "the server heals", waitLimit, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
@@ -158,11 +160,9 @@ func refusedInJapanese(err error, status int) bool {
 // threads returns the number of operating system threads of a server's process.
 func (r *rig) threads(t *testing.T, server int) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Server(server).PID()))
-	must(t, err)
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Server(server).PID())))(t)
 	match := regexp.MustCompile(`Threads:\s+(\d+)`).FindSubmatch(status)
-	n, err := strconv.Atoi(string(match[1]))
-	must(t, err)
+	n := must.Get(strconv.Atoi(string(match[1])))(t)
 	return n
 }
 
@@ -172,10 +172,10 @@ func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	exec := func(sql string) {
 		t.Helper()
 		conn, err := pgx.Connect(ctx, dsn)
-		must(t, err)
+		must.Succeed(t, err)
 		defer conn.Close(ctx)
 		_, err = conn.Exec(ctx, sql)
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	exec(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
@@ -198,7 +198,7 @@ func TestR23_FullDiskForReal(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
 	disk := filepath.Join(data, "postgres")
-	must(t, os.Mkdir(disk, 0o755))
+	must.Succeed(t, os.Mkdir(disk, 0o755))
 	small := smallDisk(t, disk)
 	r := newRigOn(t, data, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -210,13 +210,13 @@ func TestR23_FullDiskForReal(t *testing.T) {
 		}
 		filler := filepath.Join(disk, "filler")
 		file, err := os.Create(filler)
-		must(t, err)
+		must.Succeed(t, err)
 		_, err = io.Copy(file, zeros{})
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("the disk is not full: %v", err)
 		}
-		must(t, file.Close())
-		return func() { must(t, os.Remove(filler)) }
+		must.Succeed(t, file.Close())
+		return func() { must.Succeed(t, os.Remove(filler)) }
 	})
 }
 
@@ -277,8 +277,7 @@ func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func
 	join(ctx, t, &written)
 	r.stored(t, r.anywhere(), before)
 	for _, a := range all {
-		messages, err := r.messages(ctx, r.anywhere(), a.ThreadID)
-		must(t, err)
+		messages := must.Get(r.messages(ctx, r.anywhere(), a.ThreadID))(t)
 		if messages[1].Status == "failed" {
 			t.Error("an answer that could not be stored has failed")
 		}

@@ -3,6 +3,8 @@ package system_test
 import (
 	"syscall"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // smallDisk mounts a small disk on a folder until the test ends. It returns false if this process may not mount one.
@@ -11,6 +13,6 @@ func smallDisk(t *testing.T, dir string) bool {
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=160m") != nil {
 		return false
 	}
-	t.Cleanup(func() { must(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	t.Cleanup(func() { must.Succeed(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	return true
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR20_PausedServerIsFenced suspends a server for longer than its lease, so that other servers take over its
@@ -123,15 +125,14 @@ func (s stall) isSurvived(t *testing.T) bool {
 	r := newRig(t, 2, model.setting)
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(context.WithoutCancel(ctx))
 	all := r.askMany(t, r.at(0)(), 1, answer{chars: 400})
 	var heartbeat, started time.Time
 	var attempts int
 	beatsAfter := func(at time.Time) func() bool {
 		return func() bool {
-			must(t, conn.QueryRow(ctx, `SELECT s.heartbeat_at, g.started_at, g.attempts
+			must.Succeed(t, conn.QueryRow(ctx, `SELECT s.heartbeat_at, g.started_at, g.attempts
 				FROM generations g JOIN servers s ON s.id = g.server_id WHERE g.message_id = $1`, all[0].Answer.ID).
 				Scan(&heartbeat, &started, &attempts))
 			return heartbeat.After(at)

@@ -14,27 +14,25 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // hangPostgres stops every process of the database with SIGSTOP, so that connections stay open without a response.
 // resume continues the processes.
 func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func()) {
 	t.Helper()
-	conn, err := pgx.Connect(ctx, dsn)
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, dsn))(t)
 	defer conn.Close(ctx)
 	var file string
-	must(t, conn.QueryRow(ctx, `SELECT pg_read_file('postmaster.pid')`).Scan(&file))
+	must.Succeed(t, conn.QueryRow(ctx, `SELECT pg_read_file('postmaster.pid')`).Scan(&file))
 	first, _, _ := strings.Cut(file, "\n")
-	postmaster, err := strconv.Atoi(first)
-	must(t, err)
+	postmaster := must.Get(strconv.Atoi(first))(t)
 	stopped := []int{postmaster}
-	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First, so that it forks no more children.
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
-	must(t, err)
+	must.Succeed(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First, so that it forks no more children.
+	children := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster)))(t)
 	for field := range strings.FieldsSeq(string(children)) {
-		pid, err := strconv.Atoi(field)
-		must(t, err)
+		pid := must.Get(strconv.Atoi(field))(t)
 		if syscall.Kill(pid, syscall.SIGSTOP) == nil { // It may have exited.
 			stopped = append(stopped, pid)
 		}
@@ -77,7 +75,7 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 			"ClientId": clientID, "Username": demoUser, "ConfirmationCode": "123456", "Password": "Another-Horse-9",
 		}},
 	}
-	must(t, r.callPool(ctx, base, "InitiateAuth", password(demoPassword), nil))
+	must.Succeed(t, r.callPool(ctx, base, "InitiateAuth", password(demoPassword), nil))
 
 	resume := hangPostgres(ctx, t, r.DSN())
 	var all sync.WaitGroup
@@ -109,11 +107,10 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 
 	resume()
 	await(t, "the server heals", waitLimit, func() bool { return ready(ctx, base) == http.StatusOK })
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(ctx)
 	var counted int
-	must(t, conn.QueryRow(ctx, `SELECT count(*) FROM pool_attempts`).Scan(&counted))
+	must.Succeed(t, conn.QueryRow(ctx, `SELECT count(*) FROM pool_attempts`).Scan(&counted))
 	if counted != 0 {
 		t.Errorf("%d tries were counted", counted)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -120,7 +122,7 @@ func TestR20_KilledServersOfACluster(t *testing.T) {
 		pause(ctx, rand.N(200*time.Millisecond))
 		i := rand.N(r.Len())
 		r.Kill(i)
-		must(t, r.Restart(ctx, i))
+		must.Succeed(t, r.Restart(ctx, i))
 		if n%killsInARow == killsInARow-1 {
 			talks.progress(t)
 		}
@@ -191,12 +193,11 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 // awaitTakeover waits until every unfinished answer has been taken over.
 func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	t.Helper()
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(context.WithoutCancel(ctx))
 	await(t, "all answers are taken over", waitLimit, func() bool {
 		var left int
-		must(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE attempts = 1 AND ended_at IS NULL`).Scan(&left))
+		must.Succeed(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE attempts = 1 AND ended_at IS NULL`).Scan(&left))
 		return left == 0
 	})
 }

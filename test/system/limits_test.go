@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestLimitsHoldForAllServers: searches at one server count for the limit at the other one.
@@ -54,19 +56,16 @@ func (c *client) search(ctx context.Context, t *testing.T, base string) bool {
 	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusTooManyRequests {
 		return false
 	}
-	must(t, err)
+	must.Succeed(t, err)
 	return true
 }
 
 // metrics returns a server's metrics page.
 func metrics(ctx context.Context, t *testing.T, base string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/metrics", nil)
-	must(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, base+"/metrics", nil))(t)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must(t, err)
+	text := must.Get(io.ReadAll(resp.Body))(t)
 	return string(text)
 }

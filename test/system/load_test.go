@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR31_DroppedStreamsResume cuts two thousand streams at once. Each resumes at its own cursor. The scenario drop
@@ -22,8 +23,7 @@ func TestR31_DroppedStreamsResume(t *testing.T) {
 	s := newSingle(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
-	link, err := cluster.NewLink(ctx, s.cfg.Listen)
-	must(t, err)
+	link := must.Get(cluster.NewLink(ctx, s.cfg.Listen))(t)
 	t.Cleanup(link.Close)
 	through := func() string { return "http://" + link.Address() }
 
@@ -71,12 +71,11 @@ func TestR31_DroppedStreamsResume(t *testing.T) {
 	}
 	kept := make(map[string]string)
 	for _, a := range all {
-		must(t, s.call(ctx, http.MethodPost, s.url()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
+		must.Succeed(t, s.call(ctx, http.MethodPost, s.url()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
 	}
 	join(ctx, t, &fs.wait)
 	for _, a := range all {
-		messages, err := s.messages(ctx, s.url(), a.ThreadID)
-		must(t, err)
+		messages := must.Get(s.messages(ctx, s.url(), a.ThreadID))(t)
 		if kept[a.Answer.ID] = messages[1].Content; !strings.HasPrefix(a.want, messages[1].Content) {
 			t.Errorf("message %s: what is stored is not what the model said", a.Answer.ID)
 		}

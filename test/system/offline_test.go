@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 	"github.com/tsumugi-ai/tsumugi/test/network"
 )
 
@@ -31,8 +32,7 @@ func TestNothingNeedsTheInternet(t *testing.T) {
 	s := newSingleOn(t, folder(t), "OPENAI_EMBEDDING_MODEL="+llmtest.Embed)
 	page := new(pdftest.Page)
 	page.Latin(50, 50, 20, "Annual leave is ten days.")
-	file, err := s.upload(t.Context(), s.url(), "rules.pdf", pdftest.Draw([]*pdftest.Page{page}))
-	must(t, err)
+	file := must.Get(s.upload(t.Context(), s.url(), "rules.pdf", pdftest.Draw([]*pdftest.Page{page})))(t)
 	await(t, "the file is read", waitLimit, func() bool {
 		list, err := s.sources(t.Context(), s.url())
 		return err == nil && list[file.ID].Status == "success"
@@ -44,7 +44,7 @@ func TestNothingNeedsTheInternet(t *testing.T) {
 			Reads bool   `json:"accepts_data_sources"`
 		}
 	}
-	must(t, s.call(t.Context(), http.MethodGet, s.url()+"/v1/skill?limit=100", nil, &skills))
+	must.Succeed(t, s.call(t.Context(), http.MethodGet, s.url()+"/v1/skill?limit=100", nil, &skills))
 	for _, skill := range skills.Items {
 		if skill.Reads && skill.Form == "chat" {
 			s.skill = skill.ID
@@ -56,14 +56,14 @@ func TestNothingNeedsTheInternet(t *testing.T) {
 			Citations []struct{ Quote string }
 		}
 	}
-	must(t, s.call(t.Context(), http.MethodPost, s.url()+"/v1/message/sync", map[string]any{
+	must.Succeed(t, s.call(t.Context(), http.MethodPost, s.url()+"/v1/message/sync", map[string]any{
 		"request_id": newID(), "thread_id": s.thread(t, s.url()), "data_source_ids": []string{file.ID},
 		"content": `How long is annual leave? ` + llmtest.Marker + ` {"text":"Ten days [1]."}`,
 	}, &exchange))
 	if a := exchange.Answer; a.Status != "success" || len(a.Citations) != 1 || !strings.Contains(a.Citations[0].Quote, "ten") {
 		t.Errorf("the answer is %+v", a)
 	}
-	must(t, s.call(t.Context(), http.MethodGet, s.url()+"/v1/me/export", nil, nil))
+	must.Succeed(t, s.call(t.Context(), http.MethodGet, s.url()+"/v1/me/export", nil, nil))
 	target, environ := folder(t), append(slices.Clone(s.cfg.Environ), "TSUMUGI_DATA="+s.cfg.Data)
 	run := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), s.cfg.Program, args...) //nolint:gosec // The program under test.
@@ -84,8 +84,7 @@ func TestNothingNeedsTheInternet(t *testing.T) {
 			t.Errorf("no %q in %s", want, got)
 		}
 	}
-	log, err := os.ReadFile(s.cfg.Log)
-	must(t, err)
+	log := must.Get(os.ReadFile(s.cfg.Log))(t)
 	if regexp.MustCompile(`level=(WARN|ERROR)`).Match(log) {
 		t.Error("the server logged a failure")
 	}
@@ -100,11 +99,9 @@ func noRoutes(t *testing.T) (n int) {
 	for file, pattern := range map[string]string{
 		"/proc/net/snmp": `(?m)^Ip: (?:\d+ ){11}(\d+)`, "/proc/net/snmp6": `Ip6OutNoRoutes\s+(\d+)`,
 	} {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := must.Get(os.ReadFile(file))(t)
 		if match := regexp.MustCompile(pattern).FindSubmatch(text); match != nil { // There may be no IPv6.
-			count, err := strconv.Atoi(string(match[1]))
-			must(t, err)
+			count := must.Get(strconv.Atoi(string(match[1])))(t)
 			n += count
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // blackPNG returns a black square PNG. side is its width in pixels.
@@ -18,14 +20,12 @@ func blackPNG(t *testing.T, side int) []byte {
 		out.Write(named)
 		_ = binary.Write(&out, binary.BigEndian, crc32.ChecksumIEEE(named))
 	}
-	z, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
-	must(t, err)
+	z := must.Get(zlib.NewWriterLevel(&data, zlib.BestSpeed))(t)
 	row := make([]byte, 1+3*side)
 	for range side {
-		_, err := z.Write(row)
-		must(t, err)
+		must.Get(z.Write(row))(t)
 	}
-	must(t, z.Close())
+	must.Succeed(t, z.Close())
 	out.WriteString("\x89PNG\r\n\x1A\n")
 	head := binary.BigEndian.AppendUint32(nil, uint32(side)) //nolint:gosec // As the next.
 	head = binary.BigEndian.AppendUint32(head, uint32(side)) //nolint:gosec // A few thousand.

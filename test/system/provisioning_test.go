@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // scimUser is a user of SCIM in the responses.
@@ -43,7 +45,7 @@ func newProvider(t *testing.T, r *rig) provider {
 	t.Helper()
 	admin := signInAs(t, r.URL(), demoAdministrator)
 	var token struct{ Token string }
-	must(t, admin.call(t.Context(), http.MethodPost, r.URL()+"/v1/scim-config/token", map[string]string{"name": "IdP"},
+	must.Succeed(t, admin.call(t.Context(), http.MethodPost, r.URL()+"/v1/scim-config/token", map[string]string{"name": "IdP"},
 		&token))
 	return provider{&client{http: admin.http, token: token.Token}}
 }
@@ -52,7 +54,7 @@ func newProvider(t *testing.T, r *rig) provider {
 func (p provider) activate(t *testing.T, user string, active bool) {
 	t.Helper()
 	var changed scimUser
-	must(t, p.call(t.Context(), http.MethodPatch, user, map[string]any{
+	must.Succeed(t, p.call(t.Context(), http.MethodPatch, user, map[string]any{
 		"schemas":    []string{"urn:ietf:params:scim:api:messages:2.0:PatchOp"},
 		"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}},
 	}, &changed))
@@ -70,13 +72,11 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 	r := newRig(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(ctx)
 	exec := func(sql string, args ...any) {
 		t.Helper()
-		_, err := conn.Exec(ctx, sql, args...)
-		must(t, err)
+		must.Get(conn.Exec(ctx, sql, args...))(t)
 	}
 	exec(`UPDATE contracts SET seats = $1`, 2*users)
 	provider := newProvider(t, r)
@@ -94,8 +94,7 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 					t.Errorf("user %d: %v", n, err)
 				}
 				if n == users/20 { // As autovacuum does, which is off. Plans for small tables are slow for large ones.
-					_, err := conn.Exec(ctx, `ANALYZE`)
-					must(t, err)
+					must.Get(conn.Exec(ctx, `ANALYZE`))(t)
 				}
 			}
 		})
@@ -103,8 +102,8 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 	join(ctx, t, &work)
 	t.Logf("provisioned in %v", time.Since(began).Round(time.Second))
 	var all, one scimList
-	must(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?count=0", nil, &all))
-	must(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?filter="+
+	must.Succeed(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?count=0", nil, &all))
+	must.Succeed(t, provider.call(ctx, http.MethodGet, r.URL()+"/scim/v2/Users?filter="+
 		url.QueryEscape(fmt.Sprintf("userName eq %q", provisioned(users-1))), nil, &one))
 	if all.TotalResults != users+2 || one.TotalResults != 1 || one.Resources[0].ID != created[users-1].ID {
 		t.Fatalf("listed %+v and %+v", all, one)
@@ -150,7 +149,7 @@ func TestTenThousandUsersAreProvisioned(t *testing.T) {
 
 	set(0, true)
 	back := signInAs(t, r.URL(), provisioned(0))
-	must(t, back.call(ctx, http.MethodGet, r.URL()+"/v1/thread/"+people[0].thread, nil, nil))
+	must.Succeed(t, back.call(ctx, http.MethodGet, r.URL()+"/v1/thread/"+people[0].thread, nil, nil))
 	if err := people[0].call(ctx, http.MethodGet, r.URL()+"/v1/me", nil, nil); !isProblem(err, http.StatusUnauthorized) {
 		t.Errorf("a call of the earlier session: %v", err)
 	}
@@ -164,17 +163,15 @@ func (r *rig) join(ctx context.Context, t *testing.T, n int) *leaver {
 	t.Helper()
 	l := &leaver{client: signInAs(t, r.at(n%3)(), provisioned(n)), ended: make(chan time.Time, 2)}
 	var token struct{ Token string }
-	must(t, l.call(ctx, http.MethodPost, r.URL()+"/v1/connection/token", map[string]any{
+	must.Succeed(t, l.call(ctx, http.MethodPost, r.URL()+"/v1/connection/token", map[string]any{
 		"name": "export", "scopes": []string{"chat"}, "request_id": newID(),
 		"expires_on": time.Now().AddDate(0, 1, 0).Format(time.DateOnly),
 	}, &token))
 	l.personal = &client{http: l.http, token: token.Token}
 	a := l.askMany(t, r.at(n%3)(), 1, answer{chars: 8000, rate: 2, seed: uint64(n)})[0] //nolint:gosec // Small.
 	l.thread = a.ThreadID
-	req, err := l.newRequest(ctx, http.MethodGet, r.at((n+1)%3)()+"/v1/message/"+a.Answer.ID+"/stream", nil)
-	must(t, err)
-	resp, err := l.http.Do(req) //nolint:bodyclose // Closed by the goroutine below.
-	must(t, err)
+	req := must.Get(l.newRequest(ctx, http.MethodGet, r.at((n+1)%3)()+"/v1/message/"+a.Answer.ID+"/stream", nil))(t)
+	resp := must.Get(l.http.Do(req))(t) //nolint:bodyclose // Closed by the goroutine below.
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal("the stream of a member: ", readProblem(resp))
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR20_KilledServerOfASharedThread kills the server that generates an answer in a shared thread while two questions of
@@ -43,7 +45,7 @@ func TestR20_KilledServerOfASharedThread(t *testing.T) {
 	for i, member := range []*client{r.client, manager} {
 		q := answer{chars: 100, rate: 500, seed: uint64(i + 1)}.in(threadID) //nolint:gosec // Small.
 		var waiting struct{ Position int }
-		must(t, member.call(ctx, http.MethodPost, r.at(i)()+"/v1/message/async", q, &waiting))
+		must.Succeed(t, member.call(ctx, http.MethodPost, r.at(i)()+"/v1/message/async", q, &waiting))
 		if waiting.Position != i+1 {
 			t.Errorf("question %d has the position %d", i, waiting.Position)
 		}
@@ -55,8 +57,7 @@ func TestR20_KilledServerOfASharedThread(t *testing.T) {
 		messages, err := r.messages(ctx, r.at(1)(), threadID)
 		return err == nil && len(messages) == 2*len(want) && messages[len(messages)-1].Status == "success"
 	})
-	messages, err := r.messages(ctx, r.at(1)(), threadID)
-	must(t, err)
+	messages := must.Get(r.messages(ctx, r.at(1)(), threadID))(t)
 	for i, text := range want {
 		if got := messages[2*i+1].Content; got != text {
 			t.Errorf("answer %d is %q, want %q", i, got, text)
@@ -108,12 +109,11 @@ func TestRemovedMemberFollowsThroughAnotherServer(t *testing.T) {
 	if took > time.Minute { // 5 s on an idle machine.
 		t.Errorf("the member's stream ended %v after the removal", took)
 	}
-	messages, err := manager.messages(ctx, r.at(1)(), threadID)
-	must(t, err)
+	messages := must.Get(manager.messages(ctx, r.at(1)(), threadID))(t)
 	if last := messages[len(messages)-1]; last.Status != "running" {
 		t.Errorf("the manager's answer is %s", last.Status)
 	}
-	must(t, manager.call(ctx, http.MethodPost, r.at(1)()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
+	must.Succeed(t, manager.call(ctx, http.MethodPost, r.at(1)()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
 }
 
 // sharedThread creates a project for all members of the organization, and a shared thread in it. It returns the id of the
@@ -121,14 +121,14 @@ func TestRemovedMemberFollowsThroughAnotherServer(t *testing.T) {
 func (c *client) sharedThread(ctx context.Context, t *testing.T, base string) (threadID, path string) {
 	t.Helper()
 	var project struct{ ID string }
-	must(t, c.call(ctx, http.MethodPost, base+"/v1/project",
+	must.Succeed(t, c.call(ctx, http.MethodPost, base+"/v1/project",
 		map[string]any{"request_id": newID(), "name": "製糸"}, &project))
 	path = "/v1/project/" + project.ID
 	c.setViewers(ctx, t, base+path, []any{
 		map[string]any{"subject": map[string]any{"kind": "organization"}, "role": "viewer"},
 	})
 	var thread struct{ ID string }
-	must(t, c.call(ctx, http.MethodPost, base+"/v1/thread", map[string]any{
+	must.Succeed(t, c.call(ctx, http.MethodPost, base+"/v1/thread", map[string]any{
 		"skill_id": c.skill, "project_id": project.ID, "visibility": "project",
 	}, &thread))
 	return thread.ID, path
@@ -141,7 +141,7 @@ func (c *client) setViewers(ctx context.Context, t *testing.T, project string, v
 		Version int
 		Grants  []map[string]any
 	}
-	must(t, c.call(ctx, http.MethodGet, project+"/grant", nil, &list))
+	must.Succeed(t, c.call(ctx, http.MethodGet, project+"/grant", nil, &list))
 	grants := append([]any{}, viewers...)
 	for _, g := range list.Grants {
 		if subject := g["subject"].(map[string]any); g["role"] == "manager" {
@@ -150,5 +150,5 @@ func (c *client) setViewers(ctx context.Context, t *testing.T, project string, v
 			})
 		}
 	}
-	must(t, c.call(ctx, http.MethodPut, project+"/grant", map[string]any{"version": list.Version, "grants": grants}, nil))
+	must.Succeed(t, c.call(ctx, http.MethodPut, project+"/grant", map[string]any{"version": list.Version, "grants": grants}, nil))
 }

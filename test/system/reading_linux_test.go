@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // readers returns the ids of the child processes that read files with an extension for the server.
@@ -47,16 +49,14 @@ func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
 	t.Helper()
 	r := &readingRig{single: newSingle(t)}
 	began := time.Now()
-	first, err := r.upload(ctx, r.url(), "前年度.tsv", slowFile(0))
-	must(t, err)
+	first := must.Get(r.upload(ctx, r.url(), "前年度.tsv", slowFile(0)))(t)
 	r.awaitRead(ctx, t, first)
 	r.alone = time.Since(began)
 	r.tab = r.listen(ctx, t, r.url())
 	child := r.uploadSlow(ctx, t)
-	must(t, syscall.Kill(child, syscall.SIGSTOP)) // Otherwise it may end before the test has uploaded the other files.
+	must.Succeed(t, syscall.Kill(child, syscall.SIGSTOP)) // Otherwise it may end before the test has uploaded the other files.
 	for i := range otherFiles {
-		source, err := r.upload(ctx, r.url(), fmt.Sprintf("%d.txt", i), []byte(strings.Repeat("本文", i+1)))
-		must(t, err)
+		source := must.Get(r.upload(ctx, r.url(), fmt.Sprintf("%d.txt", i), []byte(strings.Repeat("本文", i+1))))(t)
 		r.others = append(r.others, source)
 	}
 	return r, child
@@ -67,16 +67,14 @@ func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
 func (r *readingRig) uploadSlow(ctx context.Context, t *testing.T) (child int) {
 	t.Helper()
 	for n := 1; child == 0; n++ {
-		slow, err := r.upload(ctx, r.url(), "今年度.tsv", slowFile(n))
-		must(t, err)
+		slow := must.Get(r.upload(ctx, r.url(), "今年度.tsv", slowFile(n)))(t)
 		r.slow = slow
 		await(t, "the slow file is read", waitLimit, func() bool {
 			for _, pid := range readers(r.running().PID(), ".tsv") {
 				child = pid
 				return true
 			}
-			list, err := r.sources(ctx, r.url())
-			must(t, err)
+			list := must.Get(r.sources(ctx, r.url()))(t)
 			return list[slow.ID].Status == "success"
 		})
 	}
@@ -119,7 +117,7 @@ func TestR79_KilledChild(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, child := newReadingRig(ctx, t)
-	must(t, syscall.Kill(child, syscall.SIGKILL))
+	must.Succeed(t, syscall.Kill(child, syscall.SIGKILL))
 	killed := time.Now()
 	r.awaitAllRead(ctx, t, killed)
 	succeeded := make(map[string]int)

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // waitLimit is the default limit for waiting. It suffices on a busy machine.
@@ -130,7 +131,7 @@ func newRigOf(t *testing.T, program, data string, servers int, environ []string)
 		Host:             cluster.Loopback(t.Context()),
 		PostgresSettings: map[string]string{"shared_buffers": "32MB", "autovacuum": "off"},
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		// The data is not needed any more, so the servers are killed instead of stopped.
 		for i := range servers {
@@ -151,14 +152,13 @@ func newRigOf(t *testing.T, program, data string, servers int, environ []string)
 // folder returns a new folder that the database's operating system account can access.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(storetest.TempRoot(), "tsumugi-system-*")
-	must(t, err)
+	dir := must.Get(os.MkdirTemp(storetest.TempRoot(), "tsumugi-system-*"))(t)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	must(t, os.Chmod(dir, 0o755))
+	must.Succeed(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -190,8 +190,7 @@ func newSingle(t *testing.T, more ...string) *single {
 // newSingleOn starts a server with its data in the given folder.
 func newSingleOn(t *testing.T, data string, more ...string) *single {
 	t.Helper()
-	address, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	must(t, err)
+	address := must.Get(cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context())))(t)
 	s := &single{cfg: cluster.ProcessConfig{
 		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"),
 		Log:     filepath.Join(data, "server.log"),
@@ -214,8 +213,7 @@ func newSingleOn(t *testing.T, data string, more ...string) *single {
 // restart starts the server after its process has exited.
 func (s *single) restart(t *testing.T) {
 	t.Helper()
-	p, err := cluster.Launch(t.Context(), s.cfg)
-	must(t, err)
+	p := must.Get(cluster.Launch(t.Context(), s.cfg))(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // seed is the database after a first start of the program under test. It is a global variable because TestMain and all
@@ -31,10 +32,10 @@ func (s *seedData) copyTo(t *testing.T, data string) {
 	t.Helper()
 	program, environ := built.path(t), commonSettings(t)
 	s.once.Do(func() { s.err = s.create(program, environ) })
-	must(t, s.err)
+	must.Succeed(t, s.err)
 	copied := filepath.Join(data, "postgres", "cluster")
-	must(t, os.CopyFS(copied, os.DirFS(filepath.Join(s.dir, "postgres", "cluster"))))
-	must(t, os.Chmod(copied, 0o700)) // PostgreSQL requires it.
+	must.Succeed(t, os.CopyFS(copied, os.DirFS(filepath.Join(s.dir, "postgres", "cluster"))))
+	must.Succeed(t, os.Chmod(copied, 0o700)) // PostgreSQL requires it.
 }
 
 func (s *seedData) create(program string, environ []string) error {

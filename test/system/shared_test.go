@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR17_StopThroughAnotherServer follows an answer through two servers and stops it through a third one. Both streams
@@ -47,10 +49,9 @@ func TestR17_StopThroughAnotherServer(t *testing.T) {
 		mu.Lock()
 		stopped = time.Now()
 		mu.Unlock()
-		must(t, r.call(ctx, http.MethodPost, r.at(2)()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
+		must.Succeed(t, r.call(ctx, http.MethodPost, r.at(2)()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
 		join(ctx, t, &ended)
-		messages, err := r.messages(ctx, r.at(2)(), a.ThreadID)
-		must(t, err)
+		messages := must.Get(r.messages(ctx, r.at(2)(), a.ThreadID))(t)
 		kept := messages[len(messages)-1]
 		for i, f := range all {
 			if f.ended != "abort" || string(f.text) != kept.Content || kept.Content == "" ||
@@ -129,8 +130,8 @@ func TestNATSNodesStop(t *testing.T) {
 		pause(ctx, time.Second)
 		r.StopNATS(node)
 		pause(ctx, time.Second)
-		must(t, r.StartNATS(node))
-		must(t, r.AwaitNATS(ctx))
+		must.Succeed(t, r.StartNATS(node))
+		must.Succeed(t, r.AwaitNATS(ctx))
 	}
 	if took := talks.end(); took > settle {
 		t.Errorf("everything was answered %v after the last fault", took)

@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // slackRig is a cluster that is connected to a fake Slack workspace. The workspace sends its events to the servers in
@@ -75,7 +76,7 @@ func (s *slackRig) mention(t *testing.T, a answer) string {
 	ts, err := s.workspace.Mention(slack.Said{
 		Channel: slack.DemoSales, User: slack.DemoTaro, Text: a.in("").Content,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	return ts
 }
 
@@ -104,12 +105,11 @@ func (s *slackRig) answered(t *testing.T, ts string) []slack.Message {
 func (s *slackRig) stored(t *testing.T) message {
 	t.Helper()
 	var threads struct{ Items []struct{ ID string } }
-	must(t, s.call(t.Context(), http.MethodGet, s.URL()+"/v1/thread", nil, &threads))
+	must.Succeed(t, s.call(t.Context(), http.MethodGet, s.URL()+"/v1/thread", nil, &threads))
 	if len(threads.Items) != 1 {
 		t.Fatalf("%d threads", len(threads.Items))
 	}
-	messages, err := s.messages(t.Context(), s.URL(), threads.Items[0].ID)
-	must(t, err)
+	messages := must.Get(s.messages(t.Context(), s.URL(), threads.Items[0].ID))(t)
 	if len(messages) != 2 {
 		t.Fatalf("%d messages", len(messages))
 	}
@@ -164,7 +164,7 @@ func TestLeaversLoseTheirSlackLink(t *testing.T) {
 	s := newSlackRig(t, 2, false)
 	idp := newProvider(t, s.rig)
 	var found scimList
-	must(t, idp.call(t.Context(), http.MethodGet, s.URL()+"/scim/v2/Users?filter="+
+	must.Succeed(t, idp.call(t.Context(), http.MethodGet, s.URL()+"/scim/v2/Users?filter="+
 		url.QueryEscape(fmt.Sprintf("userName eq %q", demoUser)), nil, &found))
 	user := "/scim/v2/Users/" + found.Resources[0].ID
 
@@ -190,7 +190,7 @@ func TestLeaversLoseTheirSlackLink(t *testing.T) {
 	again := answer{chars: 150, rate: 150, seed: 3}
 	ts := s.mention(t, again)
 	s.awaitWorkspace(t, "an answer", func() bool { return s.says(ts, bareText(again.in("").want)) })
-	must(t, idp.call(t.Context(), http.MethodDelete, s.URL()+user, nil, nil))
+	must.Succeed(t, idp.call(t.Context(), http.MethodDelete, s.URL()+user, nil, nil))
 	refused(2)
 }
 
@@ -263,7 +263,7 @@ func (s *slackRig) survivesKills(t *testing.T) {
 		pause(ctx, rand.N(700*time.Millisecond))
 		i := rand.N(s.Len())
 		s.Kill(i)
-		must(t, s.Restart(ctx, i))
+		must.Succeed(t, s.Restart(ctx, i))
 	}
 	close(enough)
 	talkers.Wait()

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // dataSource is a data source of the API.
@@ -75,11 +77,10 @@ type liveFrame struct {
 func (c *client) listen(ctx context.Context, t *testing.T, base string) *liveSocket {
 	t.Helper()
 	conn, _, err := websocket.Dial(ctx, base+"/v1/live", nil) //nolint:bodyclose // Closed by the library.
-	must(t, err)
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = conn.CloseNow() })
-	frame, err := json.Marshal(map[string]string{"type": "auth", "token": c.token})
-	must(t, err)
-	must(t, conn.Write(ctx, websocket.MessageText, frame))
+	frame := must.Get(json.Marshal(map[string]string{"type": "auth", "token": c.token}))(t)
+	must.Succeed(t, conn.Write(ctx, websocket.MessageText, frame))
 	s := &liveSocket{frames: make(chan liveFrame, 10_000)}
 	go s.read(ctx, conn)
 	if first := s.next(ctx, t); first.Type != "ready" {
@@ -142,8 +143,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	uploaded := make(map[string]string) // Filenames by id.
 	for i := range files {
 		name := string(rune('あ'+i)) + ".txt"
-		source, err := r.upload(ctx, r.at(i%r.Len())(), name, []byte(strings.Repeat(name, i+1)))
-		must(t, err)
+		source := must.Get(r.upload(ctx, r.at(i%r.Len())(), name, []byte(strings.Repeat(name, i+1))))(t)
 		uploaded[source.ID] = name
 	}
 	for i, tab := range tabs {
@@ -167,7 +167,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 		}
 	}
 	for id := range uploaded {
-		must(t, r.call(ctx, http.MethodDelete, r.anywhere()+"/v1/data-source/"+id, nil, nil))
+		must.Succeed(t, r.call(ctx, http.MethodDelete, r.anywhere()+"/v1/data-source/"+id, nil, nil))
 	}
 	for i, tab := range tabs {
 		gone := make(map[string]bool)
@@ -208,12 +208,10 @@ func TestR64_SlowFilesDoNotDelayOtherUsers(t *testing.T) {
 	other := signInAs(t, s.url(), "admin@demo.example")
 	const files = 6
 	for i := range files {
-		_, err := s.upload(ctx, s.url(), "名簿.csv", slowFile(i))
-		must(t, err)
+		must.Get(s.upload(ctx, s.url(), "名簿.csv", slowFile(i)))(t)
 	}
 	done := func() (n int) {
-		list, err := s.sources(ctx, s.url())
-		must(t, err)
+		list := must.Get(s.sources(ctx, s.url()))(t)
 		for _, source := range list {
 			if source.Status == "success" {
 				n++
@@ -222,8 +220,7 @@ func TestR64_SlowFilesDoNotDelayOtherUsers(t *testing.T) {
 		return n
 	}
 	before, began := done(), time.Now()
-	small, err := other.upload(ctx, s.url(), "メモ.txt", []byte("短いメモ"))
-	must(t, err)
+	small := must.Get(other.upload(ctx, s.url(), "メモ.txt", []byte("短いメモ")))(t)
 	await(t, "the small file is read", waitLimit, func() bool {
 		list, err := other.sources(ctx, s.url())
 		return err == nil && list[small.ID].Status == "success"
@@ -250,8 +247,7 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	defer cancel()
 	const files = 4
 	for i := range files {
-		_, err := r.upload(ctx, r.at(1)(), "名簿.csv", slowFile(i))
-		must(t, err)
+		must.Get(r.upload(ctx, r.at(1)(), "名簿.csv", slowFile(i)))(t)
 	}
 	r.Kill(0) // It is reading two of the four files, or has just read them.
 	killed := time.Now()
@@ -273,7 +269,7 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 func TestR23_FullDiskOnUpload(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(folder(t), "files")
-	must(t, os.Mkdir(disk, 0o755))
+	must.Succeed(t, os.Mkdir(disk, 0o755))
 	if !smallDisk(t, disk) {
 		t.Skip("no disk can be mounted here")
 	}
@@ -312,13 +308,12 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 			return list[id].Status == "pending" || list[id].Status == "running"
 		})
 	})
-	must(t, s.call(ctx, http.MethodDelete, s.url()+"/v1/data-source/"+kept[0], nil, nil))
+	must.Succeed(t, s.call(ctx, http.MethodDelete, s.url()+"/v1/data-source/"+kept[0], nil, nil))
 	await(t, "the deleted file is gone", waitLimit, func() bool {
 		_, err := os.Stat(filepath.Join(disk, "data-source", kept[0]))
 		return errors.Is(err, os.ErrNotExist)
 	})
-	_, err := s.upload(ctx, s.url(), "大きな資料.txt", blank(29<<20))
-	must(t, err)
+	must.Get(s.upload(ctx, s.url(), "大きな資料.txt", blank(29<<20)))(t)
 }
 
 // blank returns a text of n bytes with a single random word, which is read quickly. The word makes each file different,

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR45_ChangeWithoutNotification ends the database sessions that notify servers of changed users and suspends one
@@ -21,26 +23,24 @@ func TestR45_ChangeWithoutNotification(t *testing.T) {
 	defer cancel()
 	me := func(server int) error { return r.call(ctx, http.MethodGet, r.at(server)()+"/v1/me", nil, nil) }
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); pause(ctx, 50*time.Millisecond) {
-		must(t, me(0))
-		must(t, me(1))
+		must.Succeed(t, me(0))
+		must.Succeed(t, me(1))
 	}
-	conn, err := pgx.Connect(ctx, r.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, r.DSN()))(t)
 	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, `SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user'`)
-	must(t, err)
+	rows := must.Get(conn.Query(ctx, `SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user'`))(t)
 	sessions, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	must(t, err)
+	must.Succeed(t, err)
 	if len(sessions) != 2 {
 		t.Fatalf("%d sessions tell of people", len(sessions))
 	}
 	for _, pid := range sessions {
-		must(t, syscall.Kill(pid, syscall.SIGSTOP))
+		must.Succeed(t, syscall.Kill(pid, syscall.SIGSTOP))
 		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // It may have exited.
 	}
 	r.Server(0).Pause()
 	_, err = conn.Exec(ctx, `UPDATE users SET state = 'inactive' WHERE email = $1`, demoUser)
-	must(t, err)
+	must.Succeed(t, err)
 	changed, let := time.Now(), 0
 	for begun := changed; !isProblem(me(1), http.StatusUnauthorized); begun = time.Now() {
 		if let++; begun.Sub(changed) > 5*time.Second {

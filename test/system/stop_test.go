@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // drops records when clients lost their connection and how long they were asked to wait.
@@ -83,7 +85,7 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	checkUnready(t, s.client, s.running().Term, s.url(), threadID)
 	stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
 	defer cancelStop()
-	must(t, s.running().Stop(stopCtx))
+	must.Succeed(t, s.running().Stop(stopCtx))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	s.restart(t)
 	join(ctx, t, &fs.wait)
@@ -132,7 +134,7 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	model.end()
 	stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
 	defer cancelStop()
-	must(t, r.StopServer(stopCtx, 0))
+	must.Succeed(t, r.StopServer(stopCtx, 0))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.anywhere(), all)
@@ -205,9 +207,9 @@ func TestRollingRestart(t *testing.T) {
 	began := time.Now()
 	for i := range r.Len() {
 		stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
-		must(t, r.StopServer(stopCtx, i))
+		must.Succeed(t, r.StopServer(stopCtx, i))
 		cancelStop()
-		must(t, r.Restart(ctx, i))
+		must.Succeed(t, r.Restart(ctx, i))
 	}
 	took := time.Since(began)
 	close(enough)

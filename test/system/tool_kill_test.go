@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The requests that a callState holds.
@@ -67,8 +68,7 @@ func toolKills(t *testing.T) int {
 	if text == "" {
 		return 2
 	}
-	n, err := strconv.Atoi(text)
-	must(t, err)
+	n := must.Get(strconv.Atoi(text))(t)
 	return n
 }
 
@@ -162,7 +162,7 @@ func (k *callKiller) ask(ctx context.Context, t *testing.T, c *calling, text, ba
 		c.slackTS, err = k.workspace.Mention(slack.Said{
 			Channel: slack.DemoSales, User: slack.DemoTaro, Text: toolSkill + ": " + text,
 		})
-		must(t, err)
+		must.Succeed(t, err)
 	} else {
 		k.client.ask(t, base, question{RequestID: newID(), ThreadID: k.thread(t, base), Content: text})
 	}
@@ -298,7 +298,7 @@ func (k *callKiller) kill(ctx context.Context, t *testing.T, victim int, seed ui
 	k.Server(victim).Pause()
 	k.decideLate(ctx, t, all, waiting, 1-victim, &deciding)
 	k.Kill(victim)
-	must(t, k.Restart(ctx, victim))
+	must.Succeed(t, k.Restart(ctx, victim))
 	deciding.Wait()
 	k.decideRest(ctx, t, all, &reading)
 	for _, c := range all {
@@ -411,8 +411,7 @@ func (k *callKiller) check(ctx context.Context, t *testing.T, c *calling) {
 	if err := first.same(c.tabs[1]); err != nil {
 		t.Errorf("%s: %v", c.name, err)
 	}
-	messages, err := k.messages(ctx, k.URL(), c.threadID)
-	must(t, err)
+	messages := must.Get(k.messages(ctx, k.URL(), c.threadID))(t)
 	stored := messages[len(messages)-1]
 	if stored.Status != "success" || stored.Content != c.want || string(first.text) != c.want ||
 		len(stored.ToolCalls) != max(c.rounds, 1) {
@@ -467,11 +466,10 @@ func (k *callKiller) checkCall(t *testing.T, c *calling, shown shownCall, stored
 // checkDecisions checks that each decision is stored and logged once.
 func (k *callKiller) checkDecisions(ctx context.Context, t *testing.T) {
 	t.Helper()
-	conn, err := pgx.Connect(ctx, k.DSN())
-	must(t, err)
+	conn := must.Get(pgx.Connect(ctx, k.DSN()))(t)
 	defer conn.Close(context.WithoutCancel(ctx))
 	var decided, logged int
-	must(t, conn.QueryRow(ctx, `
+	must.Succeed(t, conn.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM tool_approvals WHERE decision IN ('approved', 'denied')),
 			(SELECT count(*) FROM audit_events WHERE action IN ('tool_call.approve', 'tool_call.deny'))`).
 		Scan(&decided, &logged))

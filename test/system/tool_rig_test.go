@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // hold delays the first request of one kind until it is released, or its client has gone.
@@ -239,21 +240,21 @@ func (c *client) addTools(t *testing.T, base, address string) {
 	t.Helper()
 	admin := signInAs(t, base, demoAdministrator)
 	var server struct{ ID string }
-	must(t, admin.call(t.Context(), http.MethodPost, base+"/v1/tool-server", map[string]any{
+	must.Succeed(t, admin.call(t.Context(), http.MethodPost, base+"/v1/tool-server", map[string]any{
 		"key": "office", "name": "総務", "url": address, "auth": "none",
 	}, &server))
 	var found struct {
 		Failure string
 		Tools   []struct{ Name string }
 	}
-	must(t, admin.call(t.Context(), http.MethodPost, base+"/v1/tool-server/"+server.ID+"/discover", nil, &found))
+	must.Succeed(t, admin.call(t.Context(), http.MethodPost, base+"/v1/tool-server/"+server.ID+"/discover", nil, &found))
 	if len(found.Tools) != 2 {
 		t.Fatalf("discovered %+v", found)
 	}
 	var categories struct{ Items []struct{ ID string } }
-	must(t, c.call(t.Context(), http.MethodGet, base+"/v1/category?limit=1", nil, &categories))
+	must.Succeed(t, c.call(t.Context(), http.MethodGet, base+"/v1/category?limit=1", nil, &categories))
 	var made struct{ ID string }
-	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/skill", map[string]any{
+	must.Succeed(t, c.call(t.Context(), http.MethodPost, base+"/v1/skill", map[string]any{
 		"request_id": newID(), "audience": "self", "content": map[string]any{
 			"name": toolSkill, "description": "道具を使います。", "icon": "chat", "category_id": categories.Items[0].ID,
 			"prompt": "道具を使う。", "tools": []string{"office__send", "office__book"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // previousRelease is the file with the commit of the previous release. A release replaces it.
@@ -29,8 +30,7 @@ func previousProgram(t *testing.T) string {
 	if path := os.Getenv("TSUMUGI_TEST_PREVIOUS_PROGRAM"); path != "" {
 		return path
 	}
-	text, err := os.ReadFile(previousRelease)
-	must(t, err)
+	text := must.Get(os.ReadFile(previousRelease))(t)
 	commit := strings.TrimSpace(string(text))
 	out, err := exec.CommandContext(t.Context(), "git", "cat-file", "-e", commit+"^{commit}").CombinedOutput()
 	if err != nil {
@@ -39,7 +39,7 @@ func previousProgram(t *testing.T) string {
 	dir := t.TempDir()
 	source, archive := filepath.Join(dir, "source"), filepath.Join(dir, "source.tar")
 	path := filepath.Join(dir, "tsumugi")
-	must(t, os.Mkdir(source, 0o700))
+	must.Succeed(t, os.Mkdir(source, 0o700))
 	run := func(in, name string, args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
@@ -51,8 +51,8 @@ func previousProgram(t *testing.T) string {
 	run("../..", "git", "archive", "--output="+archive, commit) // In a folder of the repository, it is a part only.
 	run(source, "tar", "-xf", archive)
 	for _, embedded := range []string{"web/dist", "extension/dist"} {
-		must(t, os.MkdirAll(filepath.Join(source, embedded), 0o700))
-		must(t, os.WriteFile(filepath.Join(source, embedded, "index.html"), nil, 0o600))
+		must.Succeed(t, os.MkdirAll(filepath.Join(source, embedded), 0o700))
+		must.Succeed(t, os.WriteFile(filepath.Join(source, embedded, "index.html"), nil, 0o600))
 	}
 	// With -trimpath, the build cache has the packages of an earlier test run. The flags are those of scripts/build, so
 	// that it also has the libraries.
@@ -72,8 +72,8 @@ func TestRollingUpgrade(t *testing.T) {
 	environ := slices.DeleteFunc(settings(t), func(setting string) bool {
 		return strings.HasPrefix(setting, pdftest.CacheVariable)
 	})
-	must(t, os.Mkdir(filepath.Join(data, "cache"), 0o700))
-	must(t, os.Symlink(pdftest.Cache(t), filepath.Join(data, "cache", "pdfium")))
+	must.Succeed(t, os.Mkdir(filepath.Join(data, "cache"), 0o700))
+	must.Succeed(t, os.Symlink(pdftest.Cache(t), filepath.Join(data, "cache", "pdfium")))
 	r := newRigOf(t, previous, data, 2, environ)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
@@ -129,7 +129,7 @@ func checkEvents(ctx context.Context, t *testing.T, r *rig) {
 		id := r.thread(t, r.at(from)())
 		socket := r.listen(ctx, t, r.at(1-from)())
 		title := "題 " + id
-		must(t, r.call(ctx, http.MethodPut, r.at(from)()+"/v1/thread/"+id, map[string]string{"title": title}, nil))
+		must.Succeed(t, r.call(ctx, http.MethodPut, r.at(from)()+"/v1/thread/"+id, map[string]string{"title": title}, nil))
 		for socket.next(ctx, t).Thread.Title != title {
 		}
 	}
@@ -193,8 +193,8 @@ func (l *load) end() {
 func (l *load) replace(ctx context.Context, server int) {
 	l.t.Helper()
 	l.stopping[server].Store(true)
-	must(l.t, l.StopServer(ctx, server))
-	must(l.t, l.Restart(ctx, server))
+	must.Succeed(l.t, l.StopServer(ctx, server))
+	must.Succeed(l.t, l.Restart(ctx, server))
 	l.stopping[server].Store(false)
 }
 

@@ -157,27 +157,20 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := actor.RequireSuperAdmin(); err != nil {
-		return View{}, err
-	}
 	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
 		settings.Enabled = false
 		return nil
 	})
 }
 
-// update changes the settings and returns the new ones.
+// update changes the settings and returns the new ones. The actor must be a super-admin.
 func (s *Service) update(
 	ctx context.Context, actor identity.Actor, action Action, change func(*Settings, int) error,
 ) (View, error) {
-	var after Settings
-	err := s.store.ChangeOIDCSettings(ctx, actor, action, func(settings *Settings, passwordAdmins int) error {
-		if err := change(settings, passwordAdmins); err != nil {
-			return err
-		}
-		after = *settings
-		return nil
-	})
+	if err := actor.RequireSuperAdmin(); err != nil {
+		return View{}, err
+	}
+	after, err := s.store.ChangeOIDCSettings(ctx, actor, action, change)
 	return s.view(withDefaults(after)), err
 }
 

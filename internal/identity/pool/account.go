@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // inputHolder returns the user and the grant of the access token in the input of an operation without other members.
@@ -19,14 +20,21 @@ func (p *Pool) inputHolder(ctx context.Context, in *input) (GrantUser, error) {
 	return p.holder(ctx, token)
 }
 
+// ofHolder returns an operation on the user of an access token, which has no other members.
+func (p *Pool) ofHolder(do func(context.Context, GrantUser) (any, error)) func(context.Context, *input) (any, error) {
+	return func(ctx context.Context, in *input) (any, error) {
+		held, err := p.inputHolder(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, held)
+	}
+}
+
 // getUser is the operation GetUser: it returns the attributes and the second factor of the user of an
 // access token.
-func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+func (p *Pool) getUser(ctx context.Context, held GrantUser) (any, error) {
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +66,8 @@ func (f Factor) mfaSettings() (preferred string, list []string) {
 }
 
 // globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.
-func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
+func (p *Pool) globalSignOut(ctx context.Context, held GrantUser) (any, error) {
+	return empty{}, p.store.RevokeGrants(timeout.Call(ctx), held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
 }
 
 // revokeToken is the operation RevokeToken: it ends the session of a refresh token, with the access tokens issued from
@@ -81,14 +85,14 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if strings.Count(token, ".") == 2 { // An id or access token. These cannot be revoked.
 		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
 	}
-	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	held, err := p.store.GrantByToken(timeout.Call(ctx), opaque.Hash(token))
 	if fault.CodeOf(err) == fault.NotFound || err == nil && held.Grant.ClientID != clientID {
 		return empty{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, actionSignOut, held.User.Sub))
+	return empty{}, p.store.RevokeGrant(timeout.Call(ctx), held.Grant.ID, p.event(ctx, actionSignOut, held.User.Sub))
 }
 
 // changePassword is the operation ChangePassword: the user of an access token sets another password, and must know the
@@ -125,12 +129,10 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed},
-		held.Grant.ID, p.event(ctx, actionPasswordChanged, user.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
-		return nil, incorrectPassword()
-	}
-	if err != nil {
+	err = p.store.ChangePoolPassword(timeout.Call(ctx), user.Sub, user.Version,
+		Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID, p.event(ctx, actionPasswordChanged, user.Sub))
+	// The user was disabled, or their password changed, after the check.
+	if err := refusedIf(err, fault.Conflict, incorrectPassword()); err != nil {
 		return nil, err
 	}
 	p.notify(ctx, user, mail.PasswordChanged)

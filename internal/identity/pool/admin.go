@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Message actions of AdminCreateUser.
@@ -84,14 +85,6 @@ func noUser() *refusal {
 	return &refusal{kind: "UserNotFoundException", message: "User does not exist."}
 }
 
-// noUserIf returns the refusal for an unknown user if the user was deleted meanwhile, or err itself.
-func noUserIf(err error) error {
-	if fault.CodeOf(err) == fault.NotFound {
-		return noUser()
-	}
-	return err
-}
-
 // adminGetUser is the operation AdminGetUser.
 func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 	user, err := p.adminUser(ctx, in)
@@ -121,7 +114,7 @@ func (p *Pool) onUser(
 		if err != nil {
 			return nil, err
 		}
-		return answer, noUserIf(do(ctx, user.Sub))
+		return answer, refusedIf(do(ctx, user.Sub), fault.NotFound, noUser()) // The user was deleted meanwhile.
 	}
 }
 
@@ -144,11 +137,11 @@ func (p *Pool) adminUpdateUserAttributes(ctx context.Context, in *input) (any, e
 	if change.Email != nil && *change.Email != user.Email && change.EmailVerified == nil {
 		change.EmailVerified = new(bool) // A new address is unverified.
 	}
-	err = p.store.UpdatePoolUser(ctx, user.Sub, change, p.now())
+	err = p.store.UpdatePoolUser(timeout.Call(ctx), user.Sub, change, p.now())
 	if fault.CodeOf(err) == fault.Conflict {
 		return nil, &refusal{kind: "AliasExistsException", message: "An account with the given email already exists."}
 	}
-	return empty{}, noUserIf(err)
+	return empty{}, refusedIf(err, fault.NotFound, noUser()) // The user was deleted meanwhile.
 }
 
 // userChange converts attributes set by an administrator.
@@ -256,25 +249,25 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 	if existing == nil {
 		user, err = p.addInvited(ctx, email, change, password, now)
 		return user, func(ctx context.Context) {
-			if err := p.store.DeletePoolUser(ctx, user.Sub); err != nil {
+			if err := p.store.DeletePoolUser(timeout.Call(ctx), user.Sub); err != nil {
 				p.cfg.Logger.WarnContext(ctx, "pool: user without an invitation not removed", "sub", user.Sub, "err", err)
 			}
 		}, err
 	}
-	err = p.store.ChangePoolPassword(ctx, existing.Sub, existing.Version, password, uuid.Nil, Event{At: now})
+	err = p.store.ChangePoolPassword(timeout.Call(ctx), existing.Sub, existing.Version, password, uuid.Nil, Event{At: now})
 	if fault.CodeOf(err) == fault.Conflict { // The user signed in, or was changed, meanwhile.
 		return User{}, nil, notInvited()
 	}
 	if err == nil && !again {
-		err = p.store.UpdatePoolUser(ctx, existing.Sub, UserChange{
+		err = p.store.UpdatePoolUser(timeout.Call(ctx), existing.Sub, UserChange{
 			Name:          change.Name,
 			EmailVerified: change.EmailVerified,
 		}, now)
 	}
 	if err == nil {
-		user, err = p.store.PoolUserBySub(ctx, existing.Sub)
+		user, err = p.store.PoolUserBySub(timeout.Call(ctx), existing.Sub)
 	}
-	return user, func(context.Context) {}, noUserIf(err)
+	return user, func(context.Context) {}, refusedIf(err, fault.NotFound, noUser()) // The user was deleted meanwhile.
 }
 
 // addInvited adds a user with a temporary password. A user without a name gets the address as name.
@@ -293,7 +286,7 @@ func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, 
 	if change.EmailVerified != nil {
 		user.EmailVerified = *change.EmailVerified
 	}
-	err := p.store.CreatePoolUser(ctx, user)
+	err := p.store.CreatePoolUser(timeout.Call(ctx), user)
 	if fault.CodeOf(err) == fault.Conflict {
 		return User{}, userExists()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Names of flows, challenges and their parameters in the protocol.
@@ -255,12 +256,10 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name,
-		p.event(ctx, actionPasswordSet, holder.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
-		return nil, invalidSession()
-	}
-	if err != nil {
+	user, err := p.store.CompleteChallenge(timeout.Call(ctx), hash,
+		Password{Hash: encoded, Status: StatusConfirmed}, name, p.event(ctx, actionPasswordSet, holder.Sub))
+	// The session was used, or became invalid, after the check.
+	if err := refusedIf(err, fault.Conflict, invalidSession()); err != nil {
 		return nil, err
 	}
 	return p.finishSignIn(ctx, user, false)
@@ -291,7 +290,7 @@ func (p *Pool) checkChallenge(ctx context.Context, hash []byte, name, username s
 // openChallenge returns a challenge with that name. It rejects a challenge of another client, and one that was used or
 // has expired.
 func (p *Pool) openChallenge(ctx context.Context, hash []byte, name string) (Challenge, error) {
-	challenge, err := p.store.ChallengeByHash(ctx, hash)
+	challenge, err := p.store.ChallengeByHash(timeout.Call(ctx), hash)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return Challenge{}, invalidSession()

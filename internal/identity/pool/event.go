@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Action is the name of a session or password event in the audit log.
@@ -80,7 +82,7 @@ func (p *Pool) refused(ctx context.Context, action Action, user *User, reason st
 	if user != nil {
 		event.Sub = user.Sub
 	}
-	if err := p.store.RecordPoolEvent(ctx, event); err != nil {
+	if err := p.store.RecordPoolEvent(timeout.Call(ctx), event); err != nil {
 		p.cfg.Logger.WarnContext(ctx, "pool: audit log entry not stored", "action", action, "sub", event.Sub,
 			"err", err)
 	}

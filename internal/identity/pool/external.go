@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Tokens are the tokens of a session of an external user, as in Cognito's AuthenticationResult.
@@ -59,14 +60,14 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 	}
 	if sub == uuid.Nil {
 		user.Sub = uuid.New()
-	} else if existing, err := p.store.PoolUserBySub(ctx, sub); fault.CodeOf(err) != fault.NotFound {
+	} else if existing, err := p.store.PoolUserBySub(timeout.Call(ctx), sub); fault.CodeOf(err) != fault.NotFound {
 		return existing.Sub, err
 	}
-	err := p.store.CreatePoolUser(ctx, user)
+	err := p.store.CreatePoolUser(timeout.Call(ctx), user)
 	if fault.CodeOf(err) != fault.Conflict {
 		return user.Sub, err
 	}
-	existing, lookup := p.store.PoolUserByEmail(ctx, email)
+	existing, lookup := p.store.PoolUserByEmail(timeout.Call(ctx), email)
 	if lookup == nil && existing.Status == StatusExternalProvider && (sub == uuid.Nil || sub == existing.Sub) {
 		return existing.Sub, nil
 	}
@@ -81,7 +82,7 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, at External) (
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation
 	}
-	user, err := p.store.PoolUserBySub(ctx, sub)
+	user, err := p.store.PoolUserBySub(timeout.Call(ctx), sub)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -108,7 +109,7 @@ func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken strin
 // RevokeSession ends the session with the given claim origin_jti, however it began. A session that has ended or is
 // unknown is ignored.
 func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
-	return p.store.RevokeGrant(ctx, session, p.event(ctx, actionSignOut, uuid.Nil))
+	return p.store.RevokeGrant(timeout.Call(ctx), session, p.event(ctx, actionSignOut, uuid.Nil))
 }
 
 // external converts a refusal of the protocol to a fault for callers in this process.

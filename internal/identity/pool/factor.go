@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Names of the challenges of the second factor, their parameters and their responses. Names with
@@ -30,7 +31,7 @@ const setupLifetime = 15 * time.Minute
 // finishSignIn signs in a user whose password was verified, or sets the challenge for the second factor. With askFactor, it
 // sets the challenge on a trusted device as well.
 func (p *Pool) finishSignIn(ctx context.Context, user User, askFactor bool) (any, error) {
-	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), user.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (p *Pool) newChallenge(ctx context.Context, user User, name string, lifetim
 // saveChallenge stores a challenge under a session. The zero User means any user.
 func (p *Pool) saveChallenge(ctx context.Context, session string, user User, name string, lifetime time.Duration) error {
 	now := p.now()
-	err := p.store.CreateChallenge(ctx, Challenge{
+	err := p.store.CreateChallenge(timeout.Call(ctx), Challenge{
 		Hash: opaque.Hash(session), Name: name, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
 		ExpiresAt: now.Add(lifetime),
 	}, now)
@@ -113,14 +114,9 @@ func (p *Pool) answerFactor(ctx context.Context, name, session string, params ma
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.UseFactor(ctx, hash, proof, p.now())
-	switch fault.CodeOf(err) {
-	case fault.Conflict: // The session was used, or became invalid, after the check.
-		return nil, invalidSession()
-	case fault.NotFound:
-		return nil, usedCode()
-	}
-	if err != nil {
+	err = refusedIf(p.store.UseFactor(timeout.Call(ctx), hash, proof, p.now()), fault.NotFound, usedCode())
+	// The session was used, or became invalid, after the check.
+	if err := refusedIf(err, fault.Conflict, invalidSession()); err != nil {
 		return nil, err
 	}
 	factor := factorTOTP
@@ -141,9 +137,9 @@ func (p *Pool) proveFactor(ctx context.Context, user User, code, recovery string
 	right, err := p.try(ctx, &user, factorKeys(ctx, user), ActionSignInFailed, "factor", func() (right bool, err error) {
 		if recovery != "" {
 			proof.RecoveryHash = hashRecoveryCode(recovery)
-			return p.store.HasRecoveryCode(ctx, user.Sub, proof.RecoveryHash)
+			return p.store.HasRecoveryCode(timeout.Call(ctx), user.Sub, proof.RecoveryHash)
 		}
-		factor, err := p.store.PoolFactor(ctx, user.Sub)
+		factor, err := p.store.PoolFactor(timeout.Call(ctx), user.Sub)
 		if err != nil {
 			return false, err
 		}
@@ -181,19 +177,17 @@ func (p *Pool) finishSetup(ctx context.Context, session string, params map[strin
 	if err != nil {
 		return nil, err
 	}
-	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), user.Sub)
 	if err != nil {
 		return nil, err
 	}
 	if !p.hasFactor(factor) {
-		return nil, &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
+		return nil, noSoftwareToken()
 	}
 	// The setup has consumed the proof.
-	err = p.store.UseFactor(ctx, hash, FactorProof{}, p.now())
-	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
-		return nil, invalidSession()
-	}
-	if err != nil {
+	err = p.store.UseFactor(timeout.Call(ctx), hash, FactorProof{}, p.now())
+	// The session was used, or became invalid, after the check.
+	if err := refusedIf(err, fault.Conflict, invalidSession()); err != nil {
 		return nil, err
 	}
 	begun := newSession{client: p.cfg.ClientID, factor: factorTOTP}

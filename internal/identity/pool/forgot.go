@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Limits on codes for forgotten passwords. Six digits are few. With these limits, continuous guesses for one account
@@ -106,7 +107,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	}
 	kept := Code{Key: attemptsKey(user, normalizeName(name))}
 	sum := sha256.Sum256(append([]byte("codes "), kept.Key...))
-	made, err := p.store.PoolAttempts(ctx, sum[:])
+	made, err := p.store.PoolAttempts(timeout.Call(ctx), sum[:])
 	if err == nil {
 		_, err = made[0].withCode(p.now()) // Checked first, because hashing is expensive.
 	}
@@ -125,7 +126,8 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	if user != nil {
 		kept.Sub, kept.Version = &user.Sub, user.Version
 	}
-	err = p.store.SavePoolCode(ctx, kept, sum[:], now, func(a Attempts) (Attempts, error) { return a.withCode(now) })
+	err = p.store.SavePoolCode(timeout.Call(ctx), kept, sum[:], now,
+		func(a Attempts) (Attempts, error) { return a.withCode(now) })
 	if fault.CodeOf(err) == fault.NotFound { // The user was deleted meanwhile.
 		return nil, "", nil
 	}
@@ -191,18 +193,16 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed},
+	err = p.store.UsePoolCode(timeout.Call(ctx), kept, Password{Hash: encoded, Status: StatusConfirmed},
 		p.event(ctx, actionPasswordReset, *kept.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // The code was used or replaced, or the account changed, meanwhile.
-		return nil, expiredCode()
-	}
-	if err != nil {
+	// The code was used or replaced, or the account changed, meanwhile.
+	if err := refusedIf(err, fault.Conflict, expiredCode()); err != nil {
 		return nil, err
 	}
 	p.cfg.Logger.InfoContext(ctx, "pool: forgotten password replaced", "account", hex.EncodeToString(key[:8]))
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
-	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
+	if err := p.store.UpdatePoolAttempts(timeout.Call(ctx), keys, p.now(), lift); err != nil {
 		// The password is already set, so an error must not fail the call.
 		p.cfg.Logger.WarnContext(ctx, "pool: lock-out not removed, it expires", "err", err)
 	}
@@ -214,7 +214,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 // but counted one after the other before the result is returned, so that concurrent tries reveal no more than
 // sequential ones. A try that could not be verified is not counted.
 func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
-	kept, err := p.store.PoolCode(ctx, key, p.now())
+	kept, err := p.store.PoolCode(timeout.Call(ctx), key, p.now())
 	if err == nil && kept.Tries >= triesPerCode {
 		return Code{}, attemptLimit()
 	}
@@ -224,7 +224,7 @@ func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, erro
 		right, _, err = p.hasher.verify(ctx, kept.Hash, code)
 	}
 	if err == nil {
-		kept, err = p.store.TryPoolCode(ctx, kept, p.now())
+		kept, err = p.store.TryPoolCode(timeout.Call(ctx), kept, p.now())
 	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound: // The code may have been replaced meanwhile.

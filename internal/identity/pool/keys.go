@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Timing of key rotation: a new key must be in the JWKS of every server, and in the caches of its readers, before the
@@ -52,7 +54,7 @@ type keyring struct {
 
 // open reads the keys. If there are none, it adds the first one.
 func (k *keyring) open(ctx context.Context) error {
-	keys, err := k.store.PoolKeys(ctx)
+	keys, err := k.store.PoolKeys(timeout.Call(ctx))
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (k *keyring) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := k.store.AddFirstPoolKey(ctx, first); err != nil {
+		if err := k.store.AddFirstPoolKey(timeout.Call(ctx), first); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (k *keyring) open(ctx context.Context) error {
 
 // read replaces the cached keys by those of the database. mu must be held.
 func (k *keyring) read(ctx context.Context, now time.Time) error {
-	keys, err := k.store.PoolKeys(ctx)
+	keys, err := k.store.PoolKeys(timeout.Call(ctx))
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 		ID: next.ID, ActiveFrom: next.ActiveFrom,
 		OldUntil: next.ActiveFrom.Add(p.cfg.TokenLifetime + keyGrace),
 	}
-	return change, p.store.RotatePoolKey(ctx, next, change.OldUntil)
+	return change, p.store.RotatePoolKey(timeout.Call(ctx), next, change.OldUntil)
 }
 
 // NewKey generates a signing key that signs tokens from activeFrom on.

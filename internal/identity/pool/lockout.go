@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // The lock-out is Cognito's: the fifth wrong password in a row locks for a second, each further one for twice as long,
@@ -133,7 +134,7 @@ func (p *Pool) try(
 	if err != nil {
 		return false, err
 	}
-	attempts, err := p.store.PoolAttempts(ctx, keys...)
+	attempts, err := p.store.PoolAttempts(timeout.Call(ctx), keys...)
 	if err != nil {
 		return false, err
 	}
@@ -161,7 +162,7 @@ func (p *Pool) try(
 func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 	encoded, err := p.hasher.hash(ctx, password)
 	if err == nil {
-		err = p.store.RehashPoolPassword(ctx, user.Sub, user.PasswordHash, encoded)
+		err = p.store.RehashPoolPassword(timeout.Call(ctx), user.Sub, user.PasswordHash, encoded)
 	}
 	if err != nil {
 		p.cfg.Logger.WarnContext(ctx, "pool: old password hash not replaced", "sub", user.Sub, "err", err)
@@ -179,7 +180,7 @@ func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
 	if user != nil {
 		sub = user.Sub
 	}
-	return p.store.KnowsDevice(ctx, sub, device)
+	return p.store.KnowsDevice(timeout.Call(ctx), sub, device)
 }
 
 // locked reports whether passwords are rejected. attempts are those from the caller's address and from all addresses.
@@ -192,7 +193,7 @@ func locked(attempts []Attempts, known bool, now time.Time) bool {
 func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (bool, error) {
 	if right {
 		// Usually there are no failures to reset, so no write is needed.
-		attempts, err := p.store.PoolAttempts(ctx, keys...)
+		attempts, err := p.store.PoolAttempts(timeout.Call(ctx), keys...)
 		if err != nil || attempts[0].Failures+attempts[1].Failures == 0 {
 			return false, err
 		}
@@ -200,7 +201,7 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 	now := p.now()
 	var refused bool
 	var after []Attempts
-	err := p.store.UpdatePoolAttempts(ctx, keys, now, func(a []Attempts) []Attempts {
+	err := p.store.UpdatePoolAttempts(timeout.Call(ctx), keys, now, func(a []Attempts) []Attempts {
 		refused = locked(a, known, now)
 		switch {
 		case refused:
@@ -236,9 +237,9 @@ func (p *Pool) findUser(ctx context.Context, name string) (*User, error) {
 	var user User
 	var err error
 	if sub, ok := parseSub(name); ok {
-		user, err = p.store.PoolUserBySub(ctx, sub)
+		user, err = p.store.PoolUserBySub(timeout.Call(ctx), sub)
 	} else if email := NormalizeEmail(name); validEmail(email) {
-		user, err = p.store.PoolUserByEmail(ctx, email)
+		user, err = p.store.PoolUserByEmail(timeout.Call(ctx), email)
 	} else {
 		return nil, nil
 	}

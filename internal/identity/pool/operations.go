@@ -24,11 +24,11 @@ func (p *Pool) table() map[string]operation {
 		"ForgetDevice":              {run: p.forgetDevice},
 		"ForgotPassword":            {run: p.forgotPassword},
 		"GetTokensFromRefreshToken": {run: p.getTokensFromRefreshToken},
-		"GetUser":                   {run: p.getUser},
-		"GetUserAuthFactors":        {run: p.getUserAuthFactors},
-		"GlobalSignOut":             {run: p.globalSignOut},
+		"GetUser":                   {run: p.ofHolder(p.getUser)},
+		"GetUserAuthFactors":        {run: p.ofHolder(p.getUserAuthFactors)},
+		"GlobalSignOut":             {run: p.ofHolder(p.globalSignOut)},
 		"InitiateAuth":              {run: p.initiateAuth},
-		"ListDevices":               {run: p.listDevices},
+		"ListDevices":               {run: p.ofHolder(p.listDevices)},
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
 		"SetUserMFAPreference":      {run: p.setUserMFAPreference},
@@ -36,7 +36,7 @@ func (p *Pool) table() map[string]operation {
 
 		"CompleteWebAuthnRegistration": p.passkeyOperation(p.completePasskey),
 		"DeleteWebAuthnCredential":     p.passkeyOperation(p.deletePasskey),
-		"ListWebAuthnCredentials":      p.passkeyOperation(p.listPasskeys),
+		"ListWebAuthnCredentials":      p.passkeyOperation(p.ofHolder(p.listPasskeys)),
 		"StartWebAuthnRegistration":    p.passkeyOperation(p.startPasskey),
 
 		// Additions to Cognito's protocol.

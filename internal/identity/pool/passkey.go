@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Names of the flow and the challenges of passkeys, and their parameters.
@@ -48,7 +49,7 @@ func newRelyingParty(cfg Config) (*webauthn.WebAuthn, error) {
 	if err != nil || cfg.ClientID == "" || protocol.ValidateRPID(issuer.Hostname()) != nil {
 		return nil, err
 	}
-	timeout := webauthn.TimeoutConfig{Timeout: cfg.ChallengeLifetime}
+	limit := webauthn.TimeoutConfig{Timeout: cfg.ChallengeLifetime}
 	return webauthn.New(&webauthn.Config{
 		RPID: issuer.Hostname(), RPDisplayName: "Tsumugi", RPOrigins: []string{issuer.Scheme + "://" + issuer.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
@@ -56,7 +57,7 @@ func newRelyingParty(cfg Config) (*webauthn.WebAuthn, error) {
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
 		},
-		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
+		Timeouts: webauthn.TimeoutsConfig{Login: limit, Registration: limit},
 		// Some password managers return results of extensions without a request. The pool uses no extensions.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
@@ -103,18 +104,14 @@ func (h passkeyHolder) WebAuthnCredentials() []webauthn.Credential {
 // user of an access token or, an addition to Cognito's protocol, of the session of a challenge MFA_SETUP.
 func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
 	token, session := in.readFactorHolder()
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, _, err := p.factorHolder(ctx, token, session, password)
+	user, _, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}
 	if user.Status != StatusConfirmed {
 		return nil, notAuthorized("Only users with a password can have passkeys.")
 	}
-	passkeys, err := p.store.Passkeys(ctx, user.Sub)
+	passkeys, err := p.store.Passkeys(timeout.Call(ctx), user.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +197,7 @@ func (p *Pool) registerPasskey(ctx context.Context, user User, name string, cred
 		return User{}, p.unsupportedPasskey(ctx, user, err)
 	}
 	event := p.event(ctx, actionPasskeyAdded, user.Sub)
-	user, err = p.store.AddPasskey(ctx, hash, user, Passkey{
+	user, err = p.store.AddPasskey(timeout.Call(ctx), hash, user, Passkey{
 		ID: created.ID, Sub: user.Sub, Name: name, PublicKey: created.PublicKey,
 		SignCount: created.Authenticator.SignCount, BackupEligible: created.Flags.BackupEligible, CreatedAt: event.At,
 	}, event)
@@ -241,12 +238,8 @@ type credentialDescription struct {
 }
 
 // listPasskeys is the operation ListWebAuthnCredentials. There are so few that it needs no pages.
-func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	passkeys, err := p.store.Passkeys(ctx, held.User.Sub)
+func (p *Pool) listPasskeys(ctx context.Context, held GrantUser) (any, error) {
+	passkeys, err := p.store.Passkeys(timeout.Call(ctx), held.User.Sub)
 	answer := struct{ Credentials []credentialDescription }{[]credentialDescription{}}
 	for _, key := range passkeys {
 		answer.Credentials = append(answer.Credentials, credentialDescription{
@@ -272,11 +265,8 @@ func (p *Pool) renamePasskey(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.RenamePasskey(ctx, held.User.Sub, id, name)
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil, noPasskey()
-	}
-	return empty{}, err
+	err = p.store.RenamePasskey(timeout.Call(ctx), held.User.Sub, id, name)
+	return empty{}, refusedIf(err, fault.NotFound, noPasskey())
 }
 
 // deletePasskey is the operation DeleteWebAuthnCredential.
@@ -287,7 +277,7 @@ func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	user := held.User
-	err = p.store.RemovePasskey(ctx, user.Sub, id, p.event(ctx, actionPasskeyRemoved, user.Sub))
+	err = p.store.RemovePasskey(timeout.Call(ctx), user.Sub, id, p.event(ctx, actionPasskeyRemoved, user.Sub))
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
 		return nil, noPasskey()
@@ -305,12 +295,8 @@ func noPasskey() *refusal {
 }
 
 // getUserAuthFactors is the operation GetUserAuthFactors.
-func (p *Pool) getUserAuthFactors(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+func (p *Pool) getUserAuthFactors(ctx context.Context, held GrantUser) (any, error) {
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	factors := []string{paramPassword}
 	if factor.Passkeys > 0 {
 		factors = append(factors, challengeWebAuthn)
@@ -403,7 +389,7 @@ func (p *Pool) answerPasskey(ctx context.Context, session string, params map[str
 	if err := p.checkState(ctx, user); err != nil {
 		return nil, err
 	}
-	err = p.store.UsePasskey(ctx, hash, used, p.now())
+	err = p.store.UsePasskey(timeout.Call(ctx), hash, used, p.now())
 	switch fault.CodeOf(err) {
 	case fault.Conflict: // The session was used after the check.
 		return nil, invalidSession()
@@ -425,9 +411,9 @@ func (p *Pool) provePasskey(
 	if err != nil {
 		return user, used, incorrectPasskey()
 	}
-	used, err = p.store.PasskeyByID(ctx, parsed.RawID)
+	used, err = p.store.PasskeyByID(timeout.Call(ctx), parsed.RawID)
 	if err == nil {
-		user, err = p.store.PoolUserBySub(ctx, used.Sub)
+		user, err = p.store.PoolUserBySub(timeout.Call(ctx), used.Sub)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
 		p.refused(ctx, ActionSignInFailed, nil, "passkey")

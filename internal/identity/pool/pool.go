@@ -115,7 +115,7 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Pool{cfg: cfg, store: timeoutStore{store}, hasher: newHasher(cfg.Hash)}
+	p := &Pool{cfg: cfg, store: store, hasher: newHasher(cfg.Hash)}
 	p.keys = &keyring{store: p.store, clock: p.now, log: cfg.Logger}
 	if err := p.keys.open(ctx); err != nil {
 		return nil, err

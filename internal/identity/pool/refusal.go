@@ -3,6 +3,8 @@ package pool
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // refusal is an error response of the protocol, with Cognito's names and texts.
@@ -20,6 +22,14 @@ func (r *refusal) statusCode() int {
 		return http.StatusBadRequest
 	}
 	return r.status
+}
+
+// refusedIf returns the refusal for an error with the code, and other errors unchanged.
+func refusedIf(err error, code fault.Code, refused *refusal) error {
+	if fault.CodeOf(err) == code {
+		return refused
+	}
+	return err
 }
 
 func notAuthorized(message string) *refusal {

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // accessScope is the scope of access tokens of a user pool without requested scopes.
@@ -58,7 +59,7 @@ func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authe
 	if session.client == p.cfg.FederatedClientID {
 		event.Method = bySSO
 	}
-	newDevice, err := p.store.CreateGrant(ctx, grant, user.Version, event)
+	newDevice, err := p.store.CreateGrant(timeout.Call(ctx), grant, user.Version, event)
 	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
 		return authenticationResult{}, incorrectPassword()
 	}
@@ -147,7 +148,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	if !ok {
 		return GrantUser{}, invalid
 	}
-	held, err := p.store.GrantByID(ctx, id)
+	held, err := p.store.GrantByID(timeout.Call(ctx), id)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound: // The user was deleted.
 		return GrantUser{}, noUser()
@@ -164,7 +165,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 // refresh issues new tokens for the refresh token of a client's valid grant. The refresh token does not change.
 func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
-	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	held, err := p.store.GrantByToken(timeout.Call(ctx), opaque.Hash(token))
 	refuse := func(user *User, reason, message string) (authenticationResult, error) {
 		p.refused(ctx, actionRefreshRefused, user, reason)
 		return authenticationResult{}, notAuthorized(message)

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Parameters of codes (RFC 6238). Authenticator apps support only the common ones.
@@ -71,8 +72,12 @@ func hashRecoveryCode(typed string) []byte {
 }
 
 // factorHolder returns the user of an access token or, without one, of the session of a challenge MFA_SETUP, for a
-// change of the second factor.
-func (p *Pool) factorHolder(ctx context.Context, token, session, password string) (User, Factor, error) {
+// change of the second factor. It reads the member TsumugiPassword; the caller must have read all others.
+func (p *Pool) factorHolder(ctx context.Context, in *input, token, session string) (User, Factor, error) {
+	password := in.passwordText()
+	if err := in.check(); err != nil {
+		return User{}, Factor{}, err
+	}
 	if token == "" {
 		return p.setupHolder(ctx, session)
 	}
@@ -83,14 +88,14 @@ func (p *Pool) factorHolder(ctx context.Context, token, session, password string
 	if err != nil {
 		return User{}, Factor{}, err
 	}
-	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), held.User.Sub)
 	return held.User, factor, err
 }
 
 // setupHolder returns the user of the session of a challenge MFA_SETUP. A user with a factor cannot replace it by a
 // session, which needs only the password.
 func (p *Pool) setupHolder(ctx context.Context, session string) (User, Factor, error) {
-	challenge, err := p.store.ChallengeByHash(ctx, opaque.Hash(session))
+	challenge, err := p.store.ChallengeByHash(timeout.Call(ctx), opaque.Hash(session))
 	if fault.CodeOf(err) == fault.NotFound {
 		return User{}, Factor{}, invalidSession()
 	}
@@ -101,7 +106,7 @@ func (p *Pool) setupHolder(ctx context.Context, session string) (User, Factor, e
 	if err != nil {
 		return User{}, Factor{}, err
 	}
-	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), user.Sub)
 	if err == nil && p.hasFactor(factor) {
 		err = invalidSession()
 	}
@@ -155,11 +160,7 @@ func (in *input) readFactorHolder() (token, session string) {
 // VerifySoftwareToken puts into effect.
 func (p *Pool) associateSoftwareToken(ctx context.Context, in *input) (any, error) {
 	token, session := in.readFactorHolder()
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, _, err := p.factorHolder(ctx, token, session, password)
+	user, _, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (p *Pool) associateSoftwareToken(ctx context.Context, in *input) (any, erro
 	return struct {
 		SecretCode string
 		Session    string `json:",omitempty"`
-	}{secret, session}, noUserIf(p.store.SetPendingTOTP(ctx, user.Sub, secret))
+	}{secret, session}, refusedIf(p.store.SetPendingTOTP(timeout.Call(ctx), user.Sub, secret), fault.NotFound, noUser())
 }
 
 // verifySoftwareToken is the operation VerifySoftwareToken: it puts the secret of AssociateSoftwareToken into effect if
@@ -179,30 +180,24 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 	token, session := in.readFactorHolder()
 	code := in.text("UserCode", rule{required: true, min: 6, max: 6, secret: true})
 	in.text("FriendlyDeviceName", rule{})
-	password := in.passwordText()
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	user, factor, err := p.factorHolder(ctx, token, session, password)
+	user, factor, err := p.factorHolder(ctx, in, token, session)
 	if err != nil {
 		return nil, err
 	}
 	if factor.Pending == "" {
-		return nil, &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
+		return nil, noSoftwareToken()
 	}
 	step, right := totpStep(factor.Pending, code, p.now())
 	if !right {
-		return nil, &refusal{kind: "EnableSoftwareTokenMFAException", message: "Code mismatch"}
+		return nil, wrongFirstCode()
 	}
 	event := Event{At: p.now()}
 	if session != "" || factor.Enabled { // Else SetUserMFAPreference is the change to report.
 		event = p.event(ctx, actionFactorAdded, user.Sub)
 	}
-	user, err = p.store.VerifyTOTP(ctx, user, factor.Pending, step, session != "", event)
-	if fault.CodeOf(err) == fault.Conflict { // Another call has replaced the secret, or the user was changed, meanwhile.
-		return nil, &refusal{kind: "EnableSoftwareTokenMFAException", message: "Code mismatch"}
-	}
-	if err != nil {
+	user, err = p.store.VerifyTOTP(timeout.Call(ctx), user, factor.Pending, step, session != "", event)
+	// Another call has replaced the secret, or the user was changed, meanwhile.
+	if err := refusedIf(err, fault.Conflict, wrongFirstCode()); err != nil {
 		return nil, err
 	}
 	if event.Action != "" {
@@ -264,11 +259,19 @@ func (in *input) factorPreference() (enabled, given bool, err error) {
 	return enabled, given, err
 }
 
+func noSoftwareToken() *refusal {
+	return &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
+}
+
+func wrongFirstCode() *refusal {
+	return &refusal{kind: "EnableSoftwareTokenMFAException", message: "Code mismatch"}
+}
+
 func factorRequired() *refusal { return notAuthorized("Your organization requires a second factor.") }
 
 // setFactor enables a user's verified app, or removes the factor. An administrator also removes the passkeys.
 func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) error {
-	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	factor, err := p.store.PoolFactor(timeout.Call(ctx), user.Sub)
 	if err != nil {
 		return err
 	}
@@ -276,7 +279,7 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 	case enabled && factor.Enabled:
 		return nil
 	case enabled:
-		err = p.store.EnableTOTP(ctx, user.Sub, p.event(ctx, actionFactorAdded, user.Sub))
+		err = p.store.EnableTOTP(timeout.Call(ctx), user.Sub, p.event(ctx, actionFactorAdded, user.Sub))
 		if fault.CodeOf(err) == fault.Conflict {
 			return invalidParameter("User has not verified software token mfa")
 		}
@@ -291,7 +294,7 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 	if byAdmin { // The caller writes the audit log.
 		event = Event{At: event.At}
 	}
-	removed, err := p.store.RemoveFactor(ctx, user.Sub, byAdmin, event)
+	removed, err := p.store.RemoveFactor(timeout.Call(ctx), user.Sub, byAdmin, event)
 	if err == nil && removed {
 		p.notify(ctx, user, mail.FactorRemoved)
 	}
@@ -311,9 +314,7 @@ func (p *Pool) createRecoveryCodes(ctx context.Context, in *input) (any, error) 
 		code, hash := newRecoveryCode()
 		answer.RecoveryCodes, hashes = append(answer.RecoveryCodes, code), append(hashes, hash)
 	}
-	err = p.store.SetRecoveryCodes(ctx, held.User.Sub, hashes, p.event(ctx, actionRecoveryCodes, held.User.Sub))
-	if fault.CodeOf(err) == fault.Conflict {
-		return nil, &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
-	}
-	return answer, err
+	err = p.store.SetRecoveryCodes(timeout.Call(ctx), held.User.Sub, hashes,
+		p.event(ctx, actionRecoveryCodes, held.User.Sub))
+	return answer, refusedIf(err, fault.Conflict, noSoftwareToken())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // paramTrust is "true" in a response with a code of the app if the browser shall be trusted. It is an addition to
@@ -35,7 +36,7 @@ func (p *Pool) trustedSince(ctx context.Context, user User) (*time.Time, error) 
 	if key == nil {
 		return nil, nil
 	}
-	return p.store.TrustedSince(ctx, user, key, p.now().Add(-trustTime))
+	return p.store.TrustedSince(timeout.Call(ctx), user, key, p.now().Add(-trustTime))
 }
 
 // trustDevice makes the context's device a trusted one after a sign-in. It only logs a failure, because the user is
@@ -45,7 +46,7 @@ func (p *Pool) trustDevice(ctx context.Context, user User) {
 	if key == nil {
 		return
 	}
-	err := p.store.TrustDevice(ctx, user, TrustedDevice{
+	err := p.store.TrustDevice(timeout.Call(ctx), user, TrustedDevice{
 		Key: key, Agent: identity.Agent(originOf(ctx).UserAgent), TrustedAt: p.now(),
 	})
 	if err != nil {
@@ -64,12 +65,8 @@ type deviceType struct {
 
 // listDevices is the operation ListDevices: the trusted devices of the user of an access token. There are so few that it
 // needs no pages.
-func (p *Pool) listDevices(ctx context.Context, in *input) (any, error) {
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	devices, err := p.store.TrustedDevices(ctx, held.User, p.now().Add(-trustTime))
+func (p *Pool) listDevices(ctx context.Context, held GrantUser) (any, error) {
+	devices, err := p.store.TrustedDevices(timeout.Call(ctx), held.User, p.now().Add(-trustTime))
 	answer := struct{ Devices []deviceType }{[]deviceType{}}
 	for _, device := range devices {
 		answer.Devices = append(answer.Devices, deviceType{
@@ -89,9 +86,6 @@ func (p *Pool) forgetDevice(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	key, _ := base64.RawURLEncoding.DecodeString(text) // A malformed key matches no device.
-	err = p.store.DistrustDevice(ctx, held.User.Sub, key)
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil, &refusal{kind: "ResourceNotFoundException", message: "Device does not exist."}
-	}
-	return empty{}, err
+	err = p.store.DistrustDevice(timeout.Call(ctx), held.User.Sub, key)
+	return empty{}, refusedIf(err, fault.NotFound, &refusal{kind: "ResourceNotFoundException", message: "Device does not exist."})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Limits of a user's names.
@@ -84,7 +85,7 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 		return uuid.Nil, err
 	}
 	sub := uuid.New() // Random, like Cognito's: a sub is not secret, but must reveal nothing.
-	return sub, p.store.CreatePoolUser(ctx, User{
+	return sub, p.store.CreatePoolUser(timeout.Call(ctx), User{
 		Sub: sub, Email: email, EmailVerified: true, Name: name, Groups: user.Groups, Enabled: true, Version: 1,
 		Status: password.Status, PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil,
 		CreatedAt: now, UpdatedAt: now,
@@ -110,13 +111,13 @@ func validName(name string) bool {
 
 // UserByEmail returns the user with that address, or an error with the code fault.NotFound.
 func (p *Pool) UserByEmail(ctx context.Context, email string) (User, error) {
-	return p.store.PoolUserByEmail(ctx, NormalizeEmail(email))
+	return p.store.PoolUserByEmail(timeout.Call(ctx), NormalizeEmail(email))
 }
 
 // SetPassword sets a user's password, permanent or temporary, and ends all their sessions. If the policy rejects the
 // password, the error has the code fault.Invalid; if the user does not exist, fault.NotFound.
 func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, permanent bool) error {
-	user, err := p.store.PoolUserBySub(ctx, sub)
+	user, err := p.store.PoolUserBySub(timeout.Call(ctx), sub)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, 
 	if err != nil {
 		return err
 	}
-	return p.store.SetPoolPassword(ctx, sub, set, now)
+	return p.store.SetPoolPassword(timeout.Call(ctx), sub, set, now)
 }
 
 // checkNew rejects a new password that violates the policy or is the current one.
@@ -181,21 +182,21 @@ func (p *Pool) newPassword(ctx context.Context, user User, password string, perm
 // DisableUser prevents a user from signing in and ends all their sessions. If the user does not exist, the error has
 // the code fault.NotFound.
 func (p *Pool) DisableUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.SetPoolUserEnabled(ctx, sub, false, p.now())
+	return p.store.SetPoolUserEnabled(timeout.Call(ctx), sub, false, p.now())
 }
 
 // EnableUser lets a user sign in again. If the user does not exist, the error has the code fault.NotFound.
 func (p *Pool) EnableUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.SetPoolUserEnabled(ctx, sub, true, p.now())
+	return p.store.SetPoolUserEnabled(timeout.Call(ctx), sub, true, p.now())
 }
 
 // DeleteUser removes a user and ends all their sessions. If the user does not exist, the error has the code
 // fault.NotFound.
 func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.DeletePoolUser(ctx, sub)
+	return p.store.DeletePoolUser(timeout.Call(ctx), sub)
 }
 
 // SignOutUser ends all sessions of a user. If the user or session does not exist, nothing is changed.
 func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // The caller writes the audit log.
+	return p.store.RevokeGrants(timeout.Call(ctx), sub, Event{At: p.now()}) // The caller writes the audit log.
 }

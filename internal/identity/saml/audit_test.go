@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestChangedCertificateIsLoggedByFingerprint replaces a certificate: the audit log must identify both.
@@ -14,10 +15,10 @@ func TestChangedCertificateIsLoggedByFingerprint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, other, err := samltest.NewKey()
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.saml.Change(t.Context(), f.admin,
 		saml.Change{Certificates: []string{base64.StdEncoding.EncodeToString(other.Raw)}})
-	must(t, err)
+	must.Succeed(t, err)
 	details := value[string](f, `SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`)
 	for _, certificate := range [][]byte{f.idp.Certificate.Raw, other.Raw} {
 		if !strings.Contains(details, saml.Fingerprint(certificate)) {
@@ -34,8 +35,7 @@ func TestUnchangedSettingsAreNotLogged(t *testing.T) {
 	before := told()
 	name := "displayName"
 	for range 2 {
-		_, err := f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: &name})
-		must(t, err)
+		must.Get(f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: &name}))(t)
 	}
 	if told() != before+1 {
 		t.Errorf("%d changes are told, want 1", told()-before)

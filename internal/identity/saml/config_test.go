@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestSettingsAreForAdministrators(t *testing.T) {
@@ -63,8 +64,7 @@ func TestSettingsAreForAdministrators(t *testing.T) {
 func TestSettingsAreStoredAndLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	view, err := f.saml.View(t.Context(), f.admin)
-	must(t, err)
+	view := must.Get(f.saml.View(t.Context(), f.admin))(t)
 	sp := publicURL + "/v1/saml/" + f.org.String()
 	if view.SPEntityID != sp+"/metadata" || view.SPMetadataURL != sp+"/metadata" || view.SPACSURL != sp+"/acs" ||
 		!view.Enabled ||
@@ -77,7 +77,7 @@ func TestSettingsAreStoredAndLogged(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	_, other, err := samltest.NewKey()
-	must(t, err)
+	must.Succeed(t, err)
 	view, err = f.saml.Change(t.Context(), f.admin, saml.Change{
 		Certificates: []string{
 			string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: other.Raw})),
@@ -86,7 +86,7 @@ func TestSettingsAreStoredAndLogged(t *testing.T) {
 		},
 		EmailDomains: []string{" Corp.Example ", "corp.example"},
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	if len(view.IDPCertificates) != 2 || !slices.Equal(view.EmailDomains, []string{"corp.example"}) ||
 		view.EmailAttribute != samltest.EmailAttribute {
 		t.Errorf("got %+v", view)
@@ -108,18 +108,15 @@ func TestSettingsAreStoredAndLogged(t *testing.T) {
 func certificate(t *testing.T, public, private any) string {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	must(t, err)
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, public, private))(t)
 	return base64.StdEncoding.EncodeToString(der)
 }
 
 func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	weak, err := rsa.GenerateKey(rand.Reader, 1024)
-	must(t, err)
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	weak := must.Get(rsa.GenerateKey(rand.Reader, 1024))(t)
+	curve := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	for name, c := range map[string]struct {
 		change saml.Change
 		field  string
@@ -162,7 +159,7 @@ func TestInvalidSettings(t *testing.T) {
 	}
 	// Changes that would lock everyone out.
 	_, expired, err := samltest.NewKeyValid(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
-	must(t, err)
+	must.Succeed(t, err)
 	for name, change := range map[string]saml.Change{
 		"no domain":           {EmailDomains: []string{}},
 		"expired certificate": {Certificates: []string{base64.StdEncoding.EncodeToString(expired.Raw)}},
@@ -192,12 +189,12 @@ func TestEnablingNeedsCompleteSettings(t *testing.T) {
 	f.exec(`UPDATE saml_configs SET email_domains = '{}' WHERE organization_id = $1`, id)
 	refused("no domain")
 	_, expired, err := samltest.NewKeyValid(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.saml.Change(t.Context(), admin, saml.Change{
 		EmailDomains: []string{"new.example"},
 		Certificates: []string{base64.StdEncoding.EncodeToString(expired.Raw)},
 	})
-	must(t, err) // Single sign-on is not on yet.
+	must.Succeed(t, err) // Single sign-on is not on yet.
 	refused("an expired certificate")
 	f.configure(admin)
 	f.exec(`UPDATE users SET auth_type = 'federated_idp' WHERE organization_id = $1`, id)
@@ -264,12 +261,11 @@ func TestConcurrentChangesAreAllStored(t *testing.T) {
 func TestTrialsDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.saml.TurnOff(t.Context(), f.admin)
-	must(t, err)
+	must.Get(f.saml.TurnOff(t.Context(), f.admin))(t)
 	try := func(spoil func(r *forged)) saml.Test {
 		t.Helper()
 		id, start, err := f.saml.BeginTest(t.Context(), f.admin, "")
-		must(t, err)
+		must.Succeed(t, err)
 		if test, err := f.saml.Test(t.Context(), f.admin, id); err != nil || test.Status != saml.TestPending {
 			t.Fatalf("got %+v, %v", test, err)
 		}
@@ -280,8 +276,7 @@ func TestTrialsDoNotSignIn(t *testing.T) {
 		if err != nil || outcome.Test != id || outcome.Code != "" {
 			t.Fatalf("got %+v, %v", outcome, err)
 		}
-		test, err := f.saml.Test(t.Context(), f.admin, id)
-		must(t, err)
+		test := must.Get(f.saml.Test(t.Context(), f.admin, id))(t)
 		return test
 	}
 	test := try(func(*forged) {})
@@ -431,7 +426,7 @@ func FuzzR54_Metadata(f *testing.F) {
 // FuzzR52_Certificates: every accepted certificate can verify signatures and can be parsed once stored.
 func FuzzR52_Certificates(f *testing.F) {
 	_, good, err := samltest.NewKey()
-	must(f, err)
+	must.Succeed(f, err)
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good.Raw})
 	f.Add(string(block))
 	f.Add(base64.StdEncoding.EncodeToString(good.Raw))
@@ -442,8 +437,7 @@ func FuzzR52_Certificates(f *testing.F) {
 		if err != nil {
 			return
 		}
-		certificate, err := x509.ParseCertificate(der)
-		must(t, err)
+		certificate := must.Get(x509.ParseCertificate(der))(t)
 		if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < 2048 {
 			t.Errorf("a key %T", certificate.PublicKey)
 		}

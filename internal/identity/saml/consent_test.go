@@ -9,14 +9,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // hold signs in at the identity provider with an assertion that requires consent.
 func (f *fixture) hold(nameID, email string) (link string, b begun) {
 	f.t.Helper()
 	b = f.begin("/home/skill")
-	outcome, err := f.post(b, f.forge(b.request.ID, nameID, email, "名前").bytes(f.t))
-	must(f.t, err)
+	outcome := must.Get(f.post(b, f.forge(b.request.ID, nameID, email, "名前").bytes(f.t)))(f.t)
 	if outcome.Link == "" || outcome.Code != "" || outcome.Test != uuid.Nil {
 		f.t.Fatalf("%s: got %+v", email, outcome)
 	}
@@ -63,8 +63,7 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 		if n := value[int](f, `SELECT count(*) FROM federated_identities WHERE user_id = $1`, who.ID); n != 0 {
 			t.Fatal("linked without consent")
 		}
-		code, err := confirm(f.byPassword(who, now), link, b.Browser)
-		must(t, err)
+		code := must.Get(confirm(f.byPassword(who, now), link, b.Browser))(t)
 		session, err := f.sso.Exchange(t.Context(), f.org, code, b.Browser)
 		if err != nil || session.Next != "/home/skill" {
 			t.Fatalf("got %+v, %v", session, err)
@@ -117,7 +116,7 @@ func TestR58_HeldLinksExpireWithTheirBasis(t *testing.T) {
 			link, b := f.hold("n2", f.admin.Email)
 			_, err := f.sso.Link(f.t.Context(), f.byPassword(f.admin, f.clock.now()), f.org, link, b.Browser,
 				sso.Origin{})
-			must(f.t, err)
+			must.Succeed(f.t, err)
 		}, sso.CodeLinked},
 	} {
 		t.Run(name, func(t *testing.T) {

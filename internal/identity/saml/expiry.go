@@ -89,7 +89,5 @@ func (s *Service) warn(ctx context.Context, mailer mail.Sender, organization str
 
 // releaseWarning makes a later call send a warning again, even if the server is stopping.
 func (s *Service) releaseWarning(ctx context.Context, warning Warning, memberID uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
-	defer cancel()
-	return s.store.ReleaseWarning(ctx, warning, memberID)
+	return s.store.ReleaseWarning(timeout.Call(context.WithoutCancel(ctx)), warning, memberID)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // mailFolder receives mails.
@@ -30,25 +31,21 @@ func newMailFolder(t *testing.T) *mailFolder {
 	f := &mailFolder{dir: filepath.Join(t.TempDir(), "mail")}
 	var err error
 	f.Mailer, err = mail.New(mail.Config{Folder: f.dir, Console: io.Discard, PublicURL: publicURL})
-	must(t, err)
+	must.Succeed(t, err)
 	return f
 }
 
 // recipients removes the mails, and returns the addresses of their recipients, sorted.
 func (f *mailFolder) recipients(t *testing.T) (all []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(f.dir, "*.eml"))
-	must(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(f.dir, "*.eml")))(t)
 	for _, name := range files {
-		file, err := os.Open(name) //nolint:gosec // The folder is the test's.
-		must(t, err)
-		message, err := stdmail.ReadMessage(file)
-		must(t, err)
-		must(t, file.Close())
-		to, err := message.Header.AddressList("To")
-		must(t, err)
+		file := must.Get(os.Open(name))(t) //nolint:gosec // The folder is the test's.
+		message := must.Get(stdmail.ReadMessage(file))(t)
+		must.Succeed(t, file.Close())
+		to := must.Get(message.Header.AddressList("To"))(t)
 		all = append(all, to[0].Address)
-		must(t, os.Remove(name))
+		must.Succeed(t, os.Remove(name))
 	}
 	slices.Sort(all)
 	return all
@@ -113,9 +110,9 @@ func TestAdministratorsAreWarnedOfExpiry(t *testing.T) {
 
 	// The next certificate has its own warnings. If the times of several have passed, only the last one is sent.
 	key, certificate, err := samltest.NewKeyValid(end.AddDate(0, -1, 0), end.AddDate(0, 0, 5))
-	must(t, err)
+	must.Succeed(t, err)
 	f.idp.Key, f.idp.Certificate = key, certificate
-	must(t, f.db.RefreshSAMLSettings(t.Context(), saml.MetadataReading{OrganizationID: f.org}, func(s *saml.Settings) error {
+	must.Succeed(t, f.db.RefreshSAMLSettings(t.Context(), saml.MetadataReading{OrganizationID: f.org}, func(s *saml.Settings) error {
 		s.Certificates = append(s.Certificates, certificate.Raw)
 		return nil
 	}))

@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -76,45 +77,44 @@ func newFixture(t *testing.T) *fixture {
 	f.sql = storetest.Pool(t, f.dsn)
 	var err error
 	f.db, err = store.Open(t.Context(), f.dsn)
-	must(t, err)
+	must.Succeed(t, err)
 	t.Cleanup(f.db.Close)
 	storetest.AddPoolKey(t, f.db)
 	users, err := pool.New(t.Context(), pool.Config{
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
-	must(t, err)
+	must.Succeed(t, err)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
 	f.providers = sso.NewClient(sso.ClientConfig{})
 	f.saml = saml.New(f.providers, f.db, f.sso)
 	f.idp, err = samltest.New(samltest.Config{URL: "https://idp.example"})
-	must(t, err)
+	must.Succeed(t, err)
 	f.org = f.organization("corp.example", "sub.corp.example")
 	f.admin = actor(f.member(f.org, "admin@corp.example", identity.RoleOrganizationSuperAdmin, identity.AuthCognito))
 	f.alice = f.member(f.org, "alice@corp.example", identity.RoleGeneralUser, identity.AuthCognito)
 	f.configure(f.admin)
 	_, err = f.saml.TurnOn(t.Context(), f.admin)
-	must(t, err)
+	must.Succeed(t, err)
 	return f
 }
 
 // configure sets an organization's settings to those of the provider.
 func (f *fixture) configure(admin identity.Actor) saml.View {
 	f.t.Helper()
-	metadata, err := f.idp.Metadata()
-	must(f.t, err)
+	metadata := must.Get(f.idp.Metadata())(f.t)
 	view, err := f.saml.Change(f.t.Context(), admin, saml.Change{
 		MetadataXML: new(string(metadata)), EmailAttribute: new(samltest.EmailAttribute),
 		NameAttribute: new(samltest.NameAttribute),
 	})
-	must(f.t, err)
+	must.Succeed(f.t, err)
 	return view
 }
 
 func (f *fixture) organization(domains ...string) uuid.UUID {
 	f.t.Helper()
 	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: domains}
-	must(f.t, f.db.CreateOrganization(f.t.Context(), o))
+	must.Succeed(f.t, f.db.CreateOrganization(f.t.Context(), o))
 	return o.ID
 }
 
@@ -126,7 +126,7 @@ func (f *fixture) member(organizationID uuid.UUID, email string, role identity.R
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: uuid.NewString(), Email: email,
 		Name: "試験", Role: role, AuthType: authType,
 	}
-	must(f.t, f.db.CreateUser(f.t.Context(), u))
+	must.Succeed(f.t, f.db.CreateUser(f.t.Context(), u))
 	return u
 }
 
@@ -140,15 +140,14 @@ func actor(u identity.NewUser) identity.Actor {
 // exec executes an SQL statement.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	_, err := f.sql.Exec(f.t.Context(), sql, args...)
-	must(f.t, err)
+	must.Get(f.sql.Exec(f.t.Context(), sql, args...))(f.t)
 }
 
 // value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	var v T
-	must(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
+	must.Succeed(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
 	return v
 }
 
@@ -161,21 +160,17 @@ type begun struct {
 
 func (f *fixture) begin(next string) begun {
 	f.t.Helper()
-	start, err := f.saml.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: next})
-	must(f.t, err)
+	start := must.Get(f.saml.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: next}))(f.t)
 	return readStart(f.t, start)
 }
 
 func readStart(t *testing.T, start sso.Redirect) begun {
 	t.Helper()
-	u, err := url.Parse(start.URL)
-	must(t, err)
-	compressed, err := base64.StdEncoding.DecodeString(u.Query().Get("SAMLRequest"))
-	must(t, err)
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(compressed)))
-	must(t, err)
+	u := must.Get(url.Parse(start.URL))(t)
+	compressed := must.Get(base64.StdEncoding.DecodeString(u.Query().Get("SAMLRequest")))(t)
+	text := must.Get(io.ReadAll(flate.NewReader(bytes.NewReader(compressed))))(t)
 	b := begun{Redirect: start, relayState: u.Query().Get("RelayState")}
-	must(t, xml.Unmarshal(text, &b.request))
+	must.Succeed(t, xml.Unmarshal(text, &b.request))
 	return b
 }
 
@@ -277,12 +272,10 @@ func (r *forged) element(t testing.TB) *etree.Element {
 // sign returns the signature of an element.
 func (r *forged) sign(t testing.TB, el *etree.Element) *etree.Element {
 	t.Helper()
-	context, err := dsig.NewSigningContext(r.key, [][]byte{r.certificate.Raw})
-	must(t, err)
+	context := must.Get(dsig.NewSigningContext(r.key, [][]byte{r.certificate.Raw}))(t)
 	context.Canonicalizer = r.algorithm
-	must(t, context.SetSignatureMethod(r.method))
-	signed, err := context.SignEnveloped(el)
-	must(t, err)
+	must.Succeed(t, context.SetSignatureMethod(r.method))
+	signed := must.Get(context.SignEnveloped(el))(t)
 	return signed.Child[len(signed.Child)-1].(*etree.Element)
 }
 
@@ -295,22 +288,13 @@ func written(t testing.TB, el *etree.Element) []byte {
 	t.Helper()
 	doc := etree.NewDocument()
 	doc.SetRoot(el)
-	text, err := doc.WriteToBytes()
-	must(t, err)
+	text := must.Get(doc.WriteToBytes())(t)
 	return text
 }
 
 // settings returns the settings of the fixture's organization.
 func (f *fixture) settings() saml.Settings {
 	f.t.Helper()
-	settings, err := f.db.SAMLSettings(f.t.Context(), f.org)
-	must(f.t, err)
+	settings := must.Get(f.db.SAMLSettings(f.t.Context(), f.org))(f.t)
 	return settings
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

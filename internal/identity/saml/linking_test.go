@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
@@ -117,13 +118,11 @@ func TestR58_InvitationIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
-	_, err := f.signIn("n1", "invited@corp.example", "招待 された")
-	must(t, err)
+	must.Get(f.signIn("n1", "invited@corp.example", "招待 された"))(t)
 	if _, err := f.signIn("n2", "Invited@corp.example", "別人"); fault.CodeOf(err) != sso.CodeNotLinked {
 		t.Errorf("another spelling took the account over: %v", err)
 	}
-	_, err = f.signIn("n1", "invited@corp.example", "招待 された")
-	must(t, err)
+	must.Get(f.signIn("n1", "invited@corp.example", "招待 された"))(t)
 }
 
 func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
@@ -137,8 +136,7 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 				Name: name, Values: []crewjam.AttributeValue{{Type: "xs:string", Value: "organization-super-admin"}},
 			})
 	}
-	_, err := f.post(b, r.bytes(t))
-	must(t, err)
+	must.Get(f.post(b, r.bytes(t)))(t)
 	if role := value[string](f, `SELECT role FROM users WHERE email = 'new@corp.example'`); role != "general-user" {
 		t.Errorf("got %s", role)
 	}
@@ -149,22 +147,20 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 func TestR58_AddressAsNameID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{EmailAttribute: new(""), NameAttribute: new("")})
-	must(t, err)
+	must.Get(f.saml.Change(t.Context(), f.admin, saml.Change{EmailAttribute: new(""), NameAttribute: new("")}))(t)
 	for range 2 {
 		b := f.begin("")
 		r := f.forge(b.request.ID, "New.Person@corp.example", "x", "x")
 		r.assertion.Subject.NameID.Format, r.assertion.AttributeStatements = string(crewjam.TransientNameIDFormat), nil
 		_, err := f.post(b, r.bytes(t))
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	if got := value[string](f,
 		`SELECT u.email || '/' || u.name FROM users u
 			JOIN federated_identities i ON i.user_id = u.id`); got != "new.person@corp.example/New.Person" {
 		t.Errorf("got %s", got)
 	}
-	_, err = f.saml.Change(t.Context(), f.admin, saml.Change{EmailAttribute: new(samltest.EmailAttribute)})
-	must(t, err)
+	must.Get(f.saml.Change(t.Context(), f.admin, saml.Change{EmailAttribute: new(samltest.EmailAttribute)}))(t)
 	b := f.begin("")
 	r := f.forge(b.request.ID, "n2", "a@corp.example", "x")
 	r.assertion.AttributeStatements[0].Attributes[0].Values = append(
@@ -180,12 +176,12 @@ func TestR58_NameIDsOfOneMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, err := f.signIn("n1", "alice@corp.example", "アリス")
-	must(t, err)
+	must.Succeed(t, err)
 	b := f.begin("") // A person identified by the address.
 	r := f.forge(b.request.ID, "t1", "transient@corp.example", "一時")
 	r.assertion.Subject.NameID.Format = string(crewjam.TransientNameIDFormat)
 	_, err = f.post(b, r.bytes(t))
-	must(t, err)
+	must.Succeed(t, err)
 	for i, nameID := range []string{"n1\u3000", "\u00a0n1", "N1"} {
 		if _, err := f.signIn(nameID, fmt.Sprintf("mallory%d@corp.example", i), "別人"); err != nil {
 			t.Errorf("%q: %v", nameID, err)
@@ -205,16 +201,13 @@ func TestR58_NameIDsOfOneMember(t *testing.T) {
 func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	old, err := f.signIn("n1", "new@corp.example", "前任")
-	must(t, err)
+	old := must.Get(f.signIn("n1", "new@corp.example", "前任"))(t)
 	f.exec(`DELETE FROM users WHERE email = 'new@corp.example'`) // The account itself is deleted later.
-	current, err := f.signIn("n2", "new@corp.example", "後任")
-	must(t, err)
+	current := must.Get(f.signIn("n2", "new@corp.example", "後任"))(t)
 	if _, err := f.sso.Refresh(t.Context(), clientID, old.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("the removed member goes on as the new one: %v", err)
 	}
-	_, err = f.sso.Refresh(t.Context(), clientID, current.RefreshToken)
-	must(t, err)
+	must.Get(f.sso.Refresh(t.Context(), clientID, current.RefreshToken))(t)
 }
 
 // TestLookAlikeNames: at many identity providers people choose their own names.

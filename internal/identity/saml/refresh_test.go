@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // metadataServer serves metadata over TLS.
@@ -40,8 +41,7 @@ func newMetadataServer(t *testing.T) *metadataServer {
 // serve sets the metadata to those of a provider.
 func (m *metadataServer) serve(t *testing.T, idp *samltest.Provider) {
 	t.Helper()
-	metadata, err := idp.Metadata()
-	must(t, err)
+	metadata := must.Get(idp.Metadata())(t)
 	m.text.Store(new(string(metadata)))
 }
 
@@ -54,8 +54,7 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 	}), f.db, f.sso)
 	view := func() saml.View {
 		t.Helper()
-		view, err := service.View(t.Context(), f.admin)
-		must(t, err)
+		view := must.Get(service.View(t.Context(), f.admin))(t)
 		return view
 	}
 	refresh := func(after time.Duration) error {
@@ -64,23 +63,21 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 		return service.RefreshMetadata(t.Context())
 	}
 	server.serve(t, f.idp)
-	_, err := service.Change(t.Context(), f.admin, saml.Change{MetadataURL: new(" " + server.URL + "/idp.xml ")})
-	must(t, err)
+	must.Get(service.Change(t.Context(), f.admin, saml.Change{MetadataURL: new(" " + server.URL + "/idp.xml ")}))(t)
 	if v := view(); v.MetadataURL != server.URL+"/idp.xml" || v.MetadataReadAt == nil || v.EntityID != f.idp.EntityID() {
 		t.Errorf("got %+v", v)
 	}
-	must(t, refresh(23*time.Hour))
+	must.Succeed(t, refresh(23*time.Hour))
 	if n := server.reads.Load(); n != 1 {
 		t.Errorf("%d readings in 23 hours", n)
 	}
 
 	// A new certificate of the same provider is used, and recorded once, also with several servers.
 	before := view().IDPCertificates[0].Fingerprint
-	renewed, err := samltest.New(samltest.Config{URL: "https://idp.example"})
-	must(t, err)
+	renewed := must.Get(samltest.New(samltest.Config{URL: "https://idp.example"}))(t)
 	server.serve(t, renewed)
-	must(t, refresh(2*time.Hour))
-	must(t, refresh(0))
+	must.Succeed(t, refresh(2*time.Hour))
+	must.Succeed(t, refresh(0))
 	after := view().IDPCertificates[0].Fingerprint
 	if n := server.reads.Load(); n != 2 || after == before {
 		t.Errorf("%d readings, certificate %s as before: %t", n, after, after == before)
@@ -91,8 +88,7 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 	}
 
 	// Failures keep the settings, are shown, and are tried again after an hour.
-	other, err := samltest.New(samltest.Config{URL: "https://other.example"})
-	must(t, err)
+	other := must.Get(samltest.New(samltest.Config{URL: "https://other.example"}))(t)
 	for _, c := range []struct {
 		reason string
 		serve  func()
@@ -107,8 +103,7 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 		if err := refresh(25 * time.Hour); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", c.reason, err)
 		}
-		settings, err := f.db.SAMLSettings(t.Context(), f.org)
-		must(t, err)
+		settings := must.Get(f.db.SAMLSettings(t.Context(), f.org))(t)
 		if err := service.CheckMetadata(t.Context(), settings); !strings.Contains(fault.DetailOf(err), c.reason) {
 			t.Errorf("%s: the check reports %v", c.reason, err)
 		}
@@ -118,20 +113,19 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 		}
 	}
 	server.serve(t, f.idp)
-	settings, err := f.db.SAMLSettings(t.Context(), f.org)
-	must(t, err)
-	must(t, service.CheckMetadata(t.Context(), settings))
+	settings := must.Get(f.db.SAMLSettings(t.Context(), f.org))(t)
+	must.Succeed(t, service.CheckMetadata(t.Context(), settings))
 	if v := view(); v.MetadataError == "" {
 		t.Error("the check changed the settings")
 	}
-	must(t, refresh(time.Hour))
+	must.Succeed(t, refresh(time.Hour))
 	if v := view(); v.MetadataError != "" || v.IDPCertificates[0].Fingerprint != before {
 		t.Errorf("got %+v", v)
 	}
 
 	// Entered settings end the readings.
 	f.configure(f.admin)
-	must(t, refresh(48*time.Hour))
+	must.Succeed(t, refresh(48*time.Hour))
 	if v := view(); v.MetadataURL != "" || v.MetadataReadAt != nil || server.reads.Load() != 14 {
 		t.Errorf("%d readings, %+v", server.reads.Load(), v)
 	}
@@ -142,8 +136,7 @@ func TestInvalidMetadataAddressesAreRejected(t *testing.T) {
 	f := newFixture(t)
 	server := newMetadataServer(t)
 	server.serve(t, f.idp)
-	before, err := f.saml.View(t.Context(), f.admin)
-	must(t, err)
+	before := must.Get(f.saml.View(t.Context(), f.admin))(t)
 	for address, reason := range map[string]string{
 		server.URL:                             "TSUMUGI_IDENTITY_HOSTS", // Inside the network.
 		"https://169.254.169.254/latest":       "TSUMUGI_IDENTITY_HOSTS",
@@ -159,14 +152,13 @@ func TestInvalidMetadataAddressesAreRejected(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	_, err = f.saml.Change(t.Context(), f.admin, saml.Change{
+	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{
 		MetadataURL: new("https://idp.example/metadata"), EntityID: new("https://idp.example"),
 	})
 	if fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("two sources: %v", err)
 	}
-	after, err := f.saml.View(t.Context(), f.admin)
-	must(t, err)
+	after := must.Get(f.saml.View(t.Context(), f.admin))(t)
 	if !after.UpdatedAt.Equal(*before.UpdatedAt) || after.MetadataURL != "" {
 		t.Errorf("changed to %+v", after)
 	}

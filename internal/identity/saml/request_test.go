@@ -17,14 +17,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	// Like Google's address, which has a parameter that is not signed (bindings, section 3.4.4.1).
-	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{SSOURL: new("https://idp.example/sso?idpid=C01")})
-	must(t, err)
+	must.Get(f.saml.Change(t.Context(), f.admin, saml.Change{SSOURL: new("https://idp.example/sso?idpid=C01")}))(t)
 	b := f.begin("/home/skill")
 	query, found := strings.CutPrefix(b.URL, "https://idp.example/sso?idpid=C01&")
 	if !found {
@@ -36,17 +36,14 @@ func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
 		t.Errorf("signed: %s", signed)
 	}
 	var metadata crewjam.EntityDescriptor
-	text, err := f.saml.Metadata(t.Context(), f.org)
-	must(t, err)
-	must(t, xml.Unmarshal(text, &metadata))
+	text := must.Get(f.saml.Metadata(t.Context(), f.org))(t)
+	must.Succeed(t, xml.Unmarshal(text, &metadata))
 	role := metadata.SPSSODescriptors[0]
-	der, err := base64.StdEncoding.DecodeString(role.KeyDescriptors[0].KeyInfo.X509Data.X509Certificates[0].Data)
-	must(t, err)
-	certificate, err := x509.ParseCertificate(der)
-	must(t, err)
+	der := must.Get(base64.StdEncoding.DecodeString(role.KeyDescriptors[0].KeyInfo.X509Data.X509Certificates[0].Data))(t)
+	certificate := must.Get(x509.ParseCertificate(der))(t)
 	raw, err := base64.StdEncoding.DecodeString(strings.NewReplacer("%2B", "+", "%2F", "/", "%3D",
 		"=").Replace(signature))
-	must(t, err)
+	must.Succeed(t, err)
 	sum := sha256.Sum256([]byte(signed))
 	if err := rsa.VerifyPKCS1v15(certificate.PublicKey.(*rsa.PublicKey), crypto.SHA256, sum[:], raw); err != nil {
 		t.Errorf("the signature: %v", err)
@@ -62,8 +59,7 @@ func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
 	if !*role.AuthnRequestsSigned || !*role.WantAssertionsSigned || len(role.KeyDescriptors) != 1 {
 		t.Errorf("metadata %+v", role)
 	}
-	again, err := f.saml.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
-	must(t, err)
+	again := must.Get(f.saml.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true}))(t)
 	if force := readStart(t, again).request.ForceAuthn; r.ForceAuthn != nil || force == nil || !*force {
 		t.Errorf("ForceAuthn is %v, and %v for a new sign-in", r.ForceAuthn, force)
 	}

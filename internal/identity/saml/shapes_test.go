@@ -15,6 +15,7 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestShapesOfWellKnownProviders reads responses in the form of Microsoft Entra ID, Okta and Google Workspace: with
@@ -48,7 +49,7 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 		"another, assertion and xs": {okta, false, true, "dsig", "xs"},
 	} {
 		doc := etree.NewDocument()
-		must(t, doc.ReadFromString(fill.Replace(c.text)))
+		must.Succeed(t, doc.ReadFromString(fill.Replace(c.text)))
 		sign := func(el *etree.Element) {
 			// The position required by the schema.
 			el.InsertChildAt(el.FindElement("./Issuer").Index()+1, signature(t, f.idp.Key, el, c.prefix, c.inclusive))
@@ -59,8 +60,7 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 		if c.response {
 			sign(doc.Root())
 		}
-		text, err := doc.WriteToBytes()
-		must(t, err)
+		text := must.Get(doc.WriteToBytes())(t)
 		nameID, attributes, err := f.saml.Verify(settings, requestID, text)
 		if err != nil || nameID != "n1" || attributes[len(attributes)-1].Values[0] != "alice@corp.example" {
 			t.Errorf("%s: %q, %v, %v", name, nameID, attributes, err)
@@ -72,12 +72,9 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 func signature(t *testing.T, key *rsa.PrivateKey, el *etree.Element, prefix, inclusive string) *etree.Element {
 	t.Helper()
 	canonical := func(el *etree.Element, inclusive string) []byte {
-		context, err := etreeutils.NSBuildParentContext(el)
-		must(t, err)
-		detached, err := etreeutils.NSDetatch(context, el)
-		must(t, err)
-		text, err := dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList(inclusive).Canonicalize(detached)
-		must(t, err)
+		context := must.Get(etreeutils.NSBuildParentContext(el))(t)
+		detached := must.Get(etreeutils.NSDetatch(context, el))(t)
+		text := must.Get(dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList(inclusive).Canonicalize(detached))(t)
 		return text
 	}
 	digest := sha256.Sum256(canonical(el, inclusive))
@@ -101,11 +98,10 @@ func signature(t *testing.T, key *rsa.PrivateKey, el *etree.Element, prefix, inc
 		`<$DigestValue>` + base64.StdEncoding.EncodeToString(digest[:]) +
 		`</$DigestValue></$Reference></$SignedInfo></$Signature>`)
 	doc := etree.NewDocument()
-	must(t, doc.ReadFromString(text))
+	must.Succeed(t, doc.ReadFromString(text))
 	root := doc.Root()
 	sum := sha256.Sum256(canonical(root.FindElement("./SignedInfo"), ""))
-	value, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-	must(t, err)
+	value := must.Get(rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:]))(t)
 	root.CreateElement(space + "SignatureValue").SetText(base64.StdEncoding.EncodeToString(value))
 	return root
 }

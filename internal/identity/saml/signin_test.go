@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestSignInAddsTheMember(t *testing.T) {
@@ -94,8 +95,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 		}
 	}
 	response := respond(b)
-	outcome, err := f.post(b, response)
-	must(t, err)
+	outcome := must.Get(f.post(b, response))(t)
 	if _, err := f.post(b, response); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a state twice: %v", err)
 	}
@@ -125,7 +125,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 
 	late := f.begin("")
 	outcome, err = f.post(late, respond(late))
-	must(t, err)
+	must.Succeed(t, err)
 	f.clock.pass(sso.CodeLifetime)
 	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, late.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code after a minute: %v", err)
@@ -143,8 +143,7 @@ func TestR57_CodesAndAssertionsRace(t *testing.T) {
 	f := newFixture(t)
 	use := saml.Use{OrganizationID: f.org, EntityID: "idp", AssertionID: "a", ExpiresAt: time.Now().Add(time.Hour)}
 	b := f.begin("")
-	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
-	must(t, err)
+	outcome := must.Get(f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)))(t)
 	var used, exchanged counter
 	var all sync.WaitGroup
 	for range 8 {
@@ -186,7 +185,7 @@ func TestAnyServerCompletesASignIn(t *testing.T) {
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
-	must(t, err)
+	must.Succeed(t, err)
 	shared := sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
 	other := saml.New(f.providers, f.db, shared)
 	b := f.begin("")
@@ -194,9 +193,8 @@ func TestAnyServerCompletesASignIn(t *testing.T) {
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
 		Response: base64.StdEncoding.EncodeToString(f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)),
 	})
-	must(t, err)
-	session, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
-	must(t, err)
+	must.Succeed(t, err)
+	session := must.Get(f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser))(t)
 	if _, err := shared.Refresh(t.Context(), clientID, session.RefreshToken); err != nil {
 		t.Error(err)
 	}
@@ -207,8 +205,7 @@ func TestReplayedAssertionIsRefused(t *testing.T) {
 	f := newFixture(t)
 	b := f.begin("")
 	response := f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)
-	_, err := f.post(b, response)
-	must(t, err)
+	must.Get(f.post(b, response))(t)
 	// As if an attacker with write access to the database restored the state: the assertion itself was recorded as
 	// used.
 	again := f.begin("")
@@ -223,19 +220,17 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.begin("")
-	_, err := f.saml.TurnOff(t.Context(), f.admin)
-	must(t, err)
+	must.Get(f.saml.TurnOff(t.Context(), f.admin))(t)
 	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example",
 		"アリス").bytes(t)); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("switched off meanwhile: %v", err)
 	}
-	_, err = f.saml.TurnOn(t.Context(), f.admin)
-	must(t, err)
+	must.Get(f.saml.TurnOn(t.Context(), f.admin))(t)
 	b = f.begin("")
 	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = f.saml.TurnOff(t.Context(), f.admin)
-	must(t, err)
+	must.Succeed(t, err)
 	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code from before it was switched off: %v", err)
 	}
@@ -255,8 +250,7 @@ func TestR45_MemberDeactivatedDuringSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.begin("")
-	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
-	must(t, err)
+	outcome := must.Get(f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)))(t)
 	f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, f.alice.ID)
 	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("got %v", err)
@@ -331,8 +325,7 @@ func TestRefusalsAreLoggedWithoutTheAssertion(t *testing.T) {
 // FuzzR51_SignedResponses replaces a part of a valid response. It creates a new response for each input, because
 // responses expire soon.
 func FuzzR51_SignedResponses(f *testing.F) {
-	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
-	must(f, err)
+	idp := must.Get(samltest.New(samltest.Config{URL: "https://idp.example"}))(f)
 	x := &fixture{idp: idp, org: uuid.New()}
 	settings := saml.Settings{
 		OrganizationID: x.org, EntityID: idp.EntityID(),
@@ -378,7 +371,7 @@ func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 		return f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
 	}
 	session, err := sign(2*time.Hour, 30*time.Minute)
-	must(t, err)
+	must.Succeed(t, err)
 	if session.ExpiresIn > 1800 || session.ExpiresIn < 1780 {
 		t.Errorf("the tokens hold for %d s", session.ExpiresIn)
 	}
@@ -387,7 +380,7 @@ func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 		t.Errorf("the session lasts for %d s", left)
 	}
 	_, err = f.sso.Refresh(t.Context(), clientID, session.RefreshToken)
-	must(t, err)
+	must.Succeed(t, err)
 	f.exec(
 		`UPDATE pool_grants SET auth_time = auth_time - interval '1 hour',
 			expires_at = expires_at - interval '31 minutes'`,

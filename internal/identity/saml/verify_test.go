@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const requestID = "_request"
@@ -55,7 +56,7 @@ func TestValidResponses(t *testing.T) {
 	}
 	// During a certificate change a provider has two, and a signature may omit its certificate.
 	_, second, err := samltest.NewKey()
-	must(t, err)
+	must.Succeed(t, err)
 	settings.Certificates = append([][]byte{second.Raw}, settings.Certificates...)
 	response := f.forge(requestID, "n1", "alice@corp.example", "アリス").element(t)
 	signature := response.FindElement("//Signature")
@@ -70,7 +71,7 @@ func TestR52_InvalidResponses(t *testing.T) {
 	f := newFixture(t)
 	settings := f.settings()
 	strangerKey, stranger, err := samltest.NewKey()
-	must(t, err)
+	must.Succeed(t, err)
 	confirmation := func(r *forged) *crewjam.SubjectConfirmationData {
 		return r.assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData
 	}
@@ -164,7 +165,7 @@ func TestR52_InvalidResponses(t *testing.T) {
 		}
 	}
 	key, expired, err := samltest.NewKeyValid(past.Add(-time.Hour), past)
-	must(t, err)
+	must.Succeed(t, err)
 	settings.Certificates = [][]byte{expired.Raw}
 	r := f.forge(requestID, "n1", "alice@corp.example", "アリス")
 	r.key, r.certificate = key, expired

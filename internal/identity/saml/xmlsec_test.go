@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestXmlsec1Responses reads responses signed by another implementation, with prefix lists that exclusive
@@ -19,8 +20,7 @@ import (
 // and one is the default namespace. testdata/xmlsec1/make.sh generates the responses.
 func TestXmlsec1Responses(t *testing.T) {
 	t.Parallel()
-	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")
-	must(t, err)
+	certificate := must.Get(os.ReadFile("testdata/xmlsec1/certificate.pem"))(t)
 	block, _ := pem.Decode(certificate)
 	settings := saml.Settings{
 		OrganizationID: uuid.MustParse("00000000-0000-7000-8000-000000000001"), EntityID: "https://idp.example",
@@ -29,14 +29,12 @@ func TestXmlsec1Responses(t *testing.T) {
 	at := func() time.Time { return time.Date(2027, 4, 1, 9, 1, 0, 0, time.UTC) }
 
 	service := saml.New(nil, nil, sso.New(sso.Config{PublicURL: publicURL, Clock: at}, nil, nil))
-	files, err := filepath.Glob("testdata/xmlsec1/*.xml")
-	must(t, err)
+	files := must.Get(filepath.Glob("testdata/xmlsec1/*.xml"))(t)
 	if len(files) != 10 {
 		t.Fatalf("%d responses", len(files))
 	}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		must(t, err)
+		raw := must.Get(os.ReadFile(file))(t)
 		nameID, attributes, err := service.Verify(settings, requestID, raw)
 		if err != nil || nameID != "n1" || len(attributes) != 1 || attributes[0].Values[0] != "アリス & ボブ <x>" {
 			t.Errorf("%s: %q, %q, %v", file, nameID, attributes, err)
