@@ -97,7 +97,7 @@ func TestBackupContainsEveryTable(t *testing.T) {
 		}
 	}
 	exec(`CREATE TABLE operators_own (id bigserial)`)
-	o.do("backup", target)
+	o.do("backup", target, "--full-speed")
 	other := operating{t, []string{"DATABASE_URL=" + emptyDSN(t), "TSUMUGI_DATA=" + t.TempDir()}}
 	if out := other.do("restore", target); !strings.Contains(out, "operators_own") {
 		t.Error(out)

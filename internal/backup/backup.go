@@ -33,8 +33,10 @@ type Progress func(items string, done, total int)
 type Options struct {
 	Version    string // Of this program.
 	Recipients Recipients
-	Keep       int  // Number of snapshots to keep, including the new one; 0 for all.
-	Expect     bool // If the database was backed up before, a target without snapshots is refused.
+	Keep       int       // Number of snapshots to keep, including the new one; 0 for all.
+	Expect     bool      // If the database was backed up before, a target without snapshots is refused.
+	Sequential bool      // Files are copied one at a time. Object stores take long for each of them.
+	Pace       io.Writer // Receives the rows and files before they are stored, and may delay them.
 	Progress   Progress
 }
 
@@ -178,15 +180,16 @@ func (r *run) copyTable(ctx context.Context, name string) (Table, error) {
 	table, content := Table{Name: name}, sha256.New()
 	object, err := r.writeFrom(ctx, r.snapshot.object(tableName(name)+r.Recipients.suffix()), r.Recipients,
 		func(w io.Writer) error {
-			zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+			out := bufio.NewWriterSize(w, copyBuffer) // The compressor writes less than 256 bytes at a time.
+			zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
 			if err != nil {
 				return err
 			}
-			rows := bufio.NewWriterSize(io.MultiWriter(content, zip), copyBuffer)
+			rows := bufio.NewWriterSize(io.MultiWriter(r.Pace, content, zip), copyBuffer)
 			if table.Rows, err = r.db.CopyTable(ctx, name, rows); err != nil {
 				return err
 			}
-			return errors.Join(rows.Flush(), zip.Close())
+			return errors.Join(rows.Flush(), zip.Close(), out.Flush())
 		})
 	table.Object, table.ContentSHA256 = object, Hash(content.Sum(nil))
 	return table, err
@@ -209,7 +212,11 @@ func (r *run) copyFiles(ctx context.Context, ids []uuid.UUID, older []*snapshot)
 		}
 	}
 	done := counter{items: "files", total: len(missing), progress: r.Progress}
-	err = forEach(ctx, len(missing), func(ctx context.Context, n int) error {
+	limit := workers
+	if r.Sequential {
+		limit = 1
+	}
+	err = forEach(ctx, len(missing), limit, func(ctx context.Context, n int) error {
 		i := missing[n]
 		object, err := r.copyFile(ctx, list.Folder, ids[i])
 		files[i] = File{ids[i], object}
@@ -234,7 +241,7 @@ func (r *run) copyFile(ctx context.Context, folder string, id uuid.UUID) (Object
 		return Object{}, err
 	}
 	defer func() { _ = content.Close() }()
-	return r.write(ctx, fileName(folder, id), r.Recipients, content)
+	return r.write(ctx, fileName(folder, id), r.Recipients, io.TeeReader(content, r.Pace))
 }
 
 // openFile opens one of the servers' files.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/backup"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/migrations"
@@ -148,4 +150,29 @@ func FuzzManifest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBackupPassesAllContentsThroughItsPace requires the rows and the file, which the pace can therefore delay.
+func TestBackupPassesAllContentsThroughItsPace(t *testing.T) {
+	t.Parallel()
+	dsn, id := storetest.DSN(t), uuid.New()
+	if _, err := storetest.Pool(t, dsn).Exec(t.Context(), `
+		WITH o AS (INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), '会社') RETURNING id),
+		    u AS (INSERT INTO users (id, organization_id, subject, email, name, role)
+		        SELECT gen_random_uuid(), id, gen_random_uuid(), 'user@example.com', '山田', 'general-user' FROM o RETURNING *)
+		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256)
+		SELECT $1, organization_id, id, '資料.txt', 'text/plain', 1, sha256('') FROM u`, id); err != nil {
+		t.Fatal(err)
+	}
+	db := must.Get(store.Open(t.Context(), dsn))(t)
+	t.Cleanup(db.Close)
+	files, paced := openFolder(t, t.TempDir()), &strings.Builder{}
+	must.Succeed(t, files.Write(t.Context(), id, strings.NewReader("ファイルの内容")))
+	must.Get(backup.Run(t.Context(), db, files, openFolder(t, t.TempDir()),
+		backup.Options{Sequential: true, Pace: paced, Progress: ignore}))(t)
+	for _, want := range []string{"会社", "user@example.com", "資料.txt", "ファイルの内容"} {
+		if !strings.Contains(paced.String(), want) {
+			t.Errorf("%s was not paced", want)
+		}
+	}
 }

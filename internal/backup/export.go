@@ -152,7 +152,7 @@ func (e *export) copyFiles(ctx context.Context) error {
 	}
 	e.Files = make([]ExportedObject, len(list))
 	done := counter{items: "files", total: len(list), progress: e.Progress}
-	return forEach(ctx, len(list), func(ctx context.Context, i int) error {
+	return forEach(ctx, len(list), workers, func(ctx context.Context, i int) error {
 		content, err := e.openFile(ctx, list[i].ID)
 		if err != nil {
 			return err

@@ -110,13 +110,13 @@ func (r *objectReader) Close() error { return r.close() }
 // workers is the number of files that are copied at a time, because object stores take long for each of them.
 const workers = 8
 
-// forEach calls f for 0 to n-1, several at a time, until one of them fails.
-func forEach(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+// forEach calls f for 0 to n-1, limit of them at a time, until one of them fails.
+func forEach(ctx context.Context, n, limit int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(n, workers) {
+	for range min(n, limit) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if err := f(ctx, i); err != nil {

@@ -80,7 +80,7 @@ func (s *Source) Rehearse(ctx context.Context, db *store.DB, progress Progress) 
 
 func (r *rehearsal) files(ctx context.Context, s *Source, progress Progress) {
 	done := counter{items: "files", total: len(s.files), progress: progress}
-	_ = forEach(ctx, len(s.files), func(ctx context.Context, i int) error {
+	_ = forEach(ctx, len(s.files), workers, func(ctx context.Context, i int) error {
 		err := s.verifyFile(ctx, s.files[i])
 		if err != nil && ctx.Err() == nil {
 			r.problem("%v", err)

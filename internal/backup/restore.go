@@ -144,7 +144,7 @@ func (s *Source) Restore(ctx context.Context, db *store.DB, files *bucket.Bucket
 func (s *Source) forEachFile(ctx context.Context,
 	f func(ctx context.Context, id uuid.UUID, content *objectReader) error,
 ) error {
-	return forEach(ctx, len(s.files), func(ctx context.Context, i int) error {
+	return forEach(ctx, len(s.files), workers, func(ctx context.Context, i int) error {
 		file := s.files[i]
 		content, err := openObject(ctx, s.from, fileName(s.Manifest.Files.Folder, file.ID), file.Object, s.identities, false)
 		if err != nil {
@@ -159,7 +159,7 @@ func (s *Source) forEachFile(ctx context.Context,
 func (s *Source) removeFiles(ctx context.Context, files *bucket.Bucket) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	return forEach(ctx, len(s.files), func(ctx context.Context, i int) error { return files.Discard(ctx, s.files[i].ID) })
+	return forEach(ctx, len(s.files), workers, func(ctx context.Context, i int) error { return files.Discard(ctx, s.files[i].ID) })
 }
 
 // load fills the tables. If compare is not nil, it is called with each table as it was read from the database again.

@@ -22,15 +22,31 @@ const (
 	// blockBytes is the size at which a block of rows is closed. Together with its headings, a block is about one
 	// passage.
 	blockBytes = 1600
+	// sniffedLines is the number of lines that are examined to detect the separator.
+	sniffedLines = 50
 )
 
-// sniffComma detects the separator of a .csv file from its first line: a comma, tab or semicolon.
+// sniffComma detects the separator of a .csv file: the comma, semicolon or tab that most of the first lines contain the
+// same number of times. If these are equally many, it prefers tabs, then semicolons, which are rare in cells. It ignores
+// separators in quotation marks.
 func sniffComma(text string) rune {
-	line, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
-	comma, most := ',', strings.Count(line, ",")
-	for _, c := range "\t;" {
-		if n := strings.Count(line, string(c)); n > most {
-			comma, most = c, n
+	comma, most := ',', 0
+	lines := strings.SplitN(text, "\n", sniffedLines+1)
+	for _, c := range ",;\t" {
+		alike := make(map[int]int) // Number of lines for each number of separators.
+		for _, line := range lines[:min(len(lines), sniffedLines)] {
+			n := 0
+			for i, part := range strings.Split(line, `"`) {
+				if i%2 == 0 {
+					n += strings.Count(part, string(c))
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			if alike[n]++; alike[n] >= most {
+				comma, most = c, alike[n]
+			}
 		}
 	}
 	return comma

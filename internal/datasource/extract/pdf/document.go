@@ -120,16 +120,19 @@ const (
 // drawn is the content of a page.
 type drawn struct {
 	texts    map[uint64]uint64 // Text objects and their fonts.
+	before   map[uint64]uint64 // The text object that is drawn before each text object.
+	last     uint64            // The last text object.
 	images   int
 	paths    int
 	pictured float64 // The largest fraction of the page that a single image covers.
 	rules    []box   // Horizontal and vertical lines, in page coordinates.
+	shapes   []shape // Small parts of paths, in page coordinates.
 	segments int     // Remaining number of path segments to read.
 }
 
 // drawing reads the content of a page.
 func (d *Document) drawing(page uint64, area float64) (drawn, error) {
-	found := drawn{texts: make(map[uint64]uint64), segments: maxSegments}
+	found := drawn{texts: make(map[uint64]uint64), before: make(map[uint64]uint64), segments: maxSegments}
 	n, err := d.e.call("FPDFPage_CountObjects", page)
 	if err != nil {
 		return found, err
@@ -162,6 +165,7 @@ func (w *walk) objects(parent uint64, get string, n uint64, depth int, outer mat
 		}
 		switch kind {
 		case textObject:
+			w.found.before[object], w.found.last = w.found.last, object
 			w.found.texts[object], err = w.d.e.call("FPDFTextObj_GetFont", object)
 		case pathObject:
 			w.found.paths++
@@ -294,6 +298,19 @@ func (d *Document) weigh(objects drawn, glyphs []glyph) {
 			fonts[font] = heavy
 		}
 		glyphs[i].heavy = heavy
+	}
+}
+
+// findSpaces sets glyph.typed for characters after a text object that contains only a space. PDFium ignores such objects.
+func (f drawn) findSpaces(glyphs []glyph) {
+	visible := map[uint64]bool{0: true}
+	for _, g := range glyphs {
+		visible[g.object] = true
+	}
+	for i, g := range glyphs {
+		if g.space && !visible[f.before[g.object]] {
+			glyphs[i].typed = true
+		}
 	}
 }
 

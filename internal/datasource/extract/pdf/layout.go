@@ -10,7 +10,8 @@ import (
 const (
 	wordGap   = 0.22 // Minimum gap between Latin characters that is a space,
 	mixedGap  = 0.6  // between a Japanese and a Latin character,
-	wideGap   = 0.8  // and between Japanese characters.
+	wideGap   = 0.8  // and between Japanese characters,
+	typedGap  = 0.15 // unless the file contains a space character.
 	lineGap   = 1.0  // Wider gaps split a line.
 	columnGap = 1.0  // Wider gaps over many lines separate columns.
 	stepMin   = 0.6  // Characters below each other form a vertical line from this distance
@@ -29,6 +30,15 @@ type segment struct {
 	glyphs []glyph
 	below  string // For ruby: its base text.
 	inside *table // A table that replaces the characters.
+}
+
+// text returns the characters of a segment without spaces.
+func (s segment) text() string {
+	text := make([]rune, len(s.glyphs))
+	for i, g := range s.glyphs {
+		text[i] = g.r
+	}
+	return string(text)
 }
 
 // frame rotates a box so that lines of direction t run to the right.
@@ -72,7 +82,7 @@ func layOut(glyphs []glyph, lines []box, before func() tableEnd) *Page {
 	w.main = turn(slices.Index(counts[:], slices.Max(counts[:])))
 	grids, loose := newRules(lines, w.main).grids()
 	w.loose = loose
-	fold(&parts, w.main, grids)
+	fold(&parts, w.main, grids, before)
 	// Text in other directions is usually in headers, footers and labels. Write it before or after the main text.
 	for _, above := range []bool{true, false} {
 		for t := range parts {

@@ -3,6 +3,7 @@ package pdf
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 )
 
@@ -131,7 +132,9 @@ func groups(bands [][]segment) [][][]segment {
 		together := append(slices.Clone(own), band...)
 		gap := len(split(together)) > 1 && (!shifted || !below(own, band))
 		begins := i > 0 && !parted && isShifted(bands[i-1], band)
-		if len(found) > 0 && !begins && (gap || !parted && len(split(band)) < 2) {
+		ends := parted && len(band) == 1 && below(own, band) && areBlocks(split(own)) ||
+			i > 0 && !parted && len(band) > 1 && median(bands[i-1]) >= titleSize*median(band)
+		if len(found) > 0 && !begins && !ends && (gap || !parted && len(split(band)) < 2) {
 			found[len(found)-1] = append(found[len(found)-1], band)
 			own, parted = together, gap
 			continue
@@ -157,6 +160,10 @@ func groups(bands [][]segment) [][][]segment {
 	}
 	// Whether a line belongs to the columns below it is only certain when these are complete.
 	for i := 1; i < len(found); i++ {
+		above := found[i-1]
+		if n := valueLines(above, found[i]); n > 0 {
+			found[i-1], found[i] = above[:len(above)-n], slices.Concat(above[len(above)-n:], found[i])
+		}
 		for above := found[i-1]; len(above) > 1 && len(split(flat(above))) == 1; above = found[i-1] {
 			if columns := split(flat(found[i])); len(columns) < 2 || !higher(columns, above) {
 				break
@@ -171,11 +178,10 @@ func groups(bands [][]segment) [][][]segment {
 // higher reports whether the last of the lines belongs to one of the columns after a wide first one. Such a column
 // begins higher than the first one.
 func higher(columns, lines [][]segment) bool {
-	line, first := lines[len(lines)-1], columns[0][0].box
-	for _, s := range columns[0] {
-		first = first.with(s.box)
-	}
-	return first.x1-first.x0 > narrow*median(columns[0]) && first.x1 < line[0].box.x0 && !below(line, flat(columns)) &&
+	line, first := lines[len(lines)-1], extentOf(columns[0])
+	size := median(columns[0])
+	return first.x1-first.x0 > narrow*size && first.x1 < line[0].box.x0 && !below(line, flat(columns)) &&
+		median(line) < titleSize*size &&
 		len(split(flat(append(columns, line)))) == len(columns)
 }
 
@@ -219,6 +225,14 @@ func split(segments []segment) [][]segment {
 	return columns
 }
 
+func extentOf(segments []segment) box {
+	extent := segments[0].box
+	for _, s := range segments {
+		extent = extent.with(s.box)
+	}
+	return extent
+}
+
 func median(segments []segment) float64 {
 	sizes := make([]float64, len(segments))
 	for i, s := range segments {
@@ -234,10 +248,7 @@ const narrow = 8
 // notProse reports whether a column is not running text. Running text fills its column and has many lines.
 func notProse(column []segment) bool {
 	lines := bands(column)
-	extent := column[0].box
-	for _, s := range column {
-		extent = extent.with(s.box)
-	}
+	extent := extentOf(column)
 	full := 0
 	for _, line := range lines {
 		end := line[0].box.x1
@@ -257,7 +268,7 @@ func isTable(group [][]segment, columns [][]segment) bool {
 	for _, column := range columns {
 		other += toInt(notProse(column))
 	}
-	if other == 0 {
+	if other == 0 || areBlocks(columns) {
 		return false
 	}
 	several := 0
@@ -269,8 +280,36 @@ func isTable(group [][]segment, columns [][]segment) bool {
 	return several*2 >= len(group) || other == len(columns)
 }
 
+// addressee matches the end of a line with the name of an addressee.
+var addressee = regexp.MustCompile(`(御中|様|殿|各位)$`)
+
+// areBlocks reports whether two columns are separate blocks, such as the addressee and the sender of a letter, and not
+// labels and values: one names an addressee, or most lines of both contain a label.
+func areBlocks(columns [][]segment) bool {
+	if len(columns) != 2 {
+		return false
+	}
+	addressed, labeled := false, 0
+	for _, column := range columns {
+		lines, labels := bands(column), 0
+		extent := extentOf(column)
+		if len(lines) < 2 || extent.x1-extent.x0 <= narrow*median(column) {
+			return false
+		}
+		for _, line := range lines {
+			addressed = addressed || addressee.MatchString(line[len(line)-1].text())
+			labels += toInt(label.MatchString(line[0].text()))
+		}
+		labeled += toInt(labels*2 >= len(lines))
+	}
+	return addressed || labeled == 2
+}
+
 // rows splits the lines of a table into rows at the wider spaces between lines.
 func rows(group [][]segment) [][][]segment {
+	if columns := split(flat(group)); isCentered(columns) {
+		return [][][]segment{group}
+	}
 	gaps := make([]float64, 0, len(group))
 	for i := 1; i < len(group); i++ {
 		gaps = append(gaps, gapBetween(group[i-1], group[i]))
@@ -298,6 +337,32 @@ func rows(group [][]segment) [][][]segment {
 		}
 	}
 	return split
+}
+
+// isCentered reports whether the first column is a label beside the middle of several lines.
+func isCentered(columns [][]segment) bool {
+	if len(columns) != 2 || len(columns[0]) != 1 || len(bands(columns[1])) < 2 {
+		return false
+	}
+	label, value := columns[0][0], extentOf(columns[1])
+	return math.Abs(label.box.y0+label.box.y1-value.y0-value.y1) < label.size && value.y0 < label.box.y0-label.size/2
+}
+
+// valueLines returns the number of the last lines above a group that begin a value whose label is in the first line of
+// the group, beside the middle of the value. A wider space precedes the value.
+func valueLines(above, group [][]segment) int {
+	slack := 0.3 * median(group[0])
+	pitch := gapBetween(above[len(above)-1], group[0]) + slack
+	n := 1 // Number of lines of the group that belong to the value.
+	for n < len(group) && gapBetween(group[n-1], group[n]) < pitch {
+		n++
+	}
+	first := len(above) - n + 1
+	if n < 2 || first < 1 || gapBetween(above[first-1], above[first]) < pitch ||
+		!isCentered(split(flat(slices.Concat(above[first:], group[:n])))) {
+		return 0
+	}
+	return n - 1
 }
 
 // inSequence reports whether the lines follow each other from top to bottom without overlapping vertically, as a centered

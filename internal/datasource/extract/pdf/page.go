@@ -42,6 +42,7 @@ type glyph struct {
 	size   float64 // Font size in points.
 	turn   turn
 	space  bool // White space precedes it.
+	typed  bool // A space character of the file precedes it.
 	heavy  bool // Bold, or a sans-serif font.
 	object uint64
 }
@@ -114,11 +115,15 @@ func (d *Document) page(i, depth int) (*Page, error) {
 	if err := d.check(objects, glyphs, broken); err != nil {
 		return nil, err
 	}
-	lines := make([]box, len(objects.rules))
-	for i, b := range objects.rules {
-		lines[i] = show.box(b.x0, b.y0, b.x1, b.y1)
+	lines := show.boxes(objects.rules)
+	for i, s := range objects.shapes {
+		objects.shapes[i].box, objects.shapes[i].rules = show.box(s.x0, s.y0, s.x1, s.y1), show.boxes(s.rules)
 	}
 	d.weigh(objects, glyphs)
+	objects.findSpaces(glyphs)
+	if len(glyphs) > 0 { // Otherwise it is a picture.
+		glyphs, lines = checkBoxes(objects.shapes, glyphs, lines)
+	}
 	page := layOut(glyphs, lines, func() tableEnd { return d.tableBefore(i, depth) })
 	page.width, page.height = show.width, show.height
 	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
@@ -152,6 +157,14 @@ func (s shown) box(x0, y0, x1, y1 float64) box {
 	ax, ay := s.point(x0, y0)
 	bx, by := s.point(x1, y1)
 	return box{math.Min(ax, bx), math.Min(ay, by), math.Max(ax, bx), math.Max(ay, by)}
+}
+
+func (s shown) boxes(boxes []box) []box {
+	found := make([]box, len(boxes))
+	for i, b := range boxes {
+		found[i] = s.box(b.x0, b.y0, b.x1, b.y1)
+	}
+	return found
 }
 
 // shown returns the transformation that PDFium uses, with rotation and crop box.
@@ -199,7 +212,7 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 		return nil, 0, err
 	}
 	n := min(int(int32(count)), maxGlyphs) //nolint:gosec // PDFium returns a signed int.
-	space, high := false, rune(0)
+	space, typed, high := false, false, rune(0)
 	for i := range uint64(max(0, n)) { //nolint:gosec // Not negative.
 		u, err := d.e.call("FPDFText_GetUnicode", text, i)
 		if err != nil {
@@ -213,7 +226,11 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 			continue
 		}
 		if unicode.IsSpace(r) {
-			space = true
+			generated, err := d.e.call("FPDFText_IsGenerated", text, i)
+			if err != nil {
+				return nil, 0, err
+			}
+			space, typed = true, typed || generated == 0
 			continue
 		}
 		g, ok, err := d.glyph(text, i, r, show)
@@ -224,7 +241,7 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 			broken++
 			continue
 		}
-		g.space, space = space, false
+		g.space, g.typed, space, typed = space, typed, false, false
 		glyphs = append(glyphs, g)
 	}
 	return glyphs, broken, nil

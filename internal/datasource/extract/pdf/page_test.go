@@ -127,6 +127,68 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"令和六年十月一日\n総務部長殿\n営業部長\n次のとおり申請する。",
 		},
+		"spaces in names, and between the characters of a word": {
+			func(p *pdftest.Page) {
+				for i, line := range []string{"山田 太郎は委員長", "氏 名", "佐藤 花子", "森 太郎"} {
+					p.Spaced(50, 700-30*float64(i), 10, line)
+				}
+				p.Raw("BT /H 10 Tf 50 580 Td [<7D4C55B6> -300 <4F1A8B70>] TJ ET")
+				p.Text(50, 550, 10, "鈴木")
+				p.Text(70, 550, 10, " ")
+				p.Text(73, 550, 10, "一郎")
+				p.Text(50, 520, 10, "経営")
+				p.Text(73, 520, 10, "会議")
+			},
+			"山田 太郎は委員長\n氏名\n佐藤 花子\n森 太郎\n経営会議\n鈴木 一郎\n経営会議",
+		},
+		"an addressee and a sender on both sides, under a title": {
+			func(p *pdftest.Page) {
+				p.Text(260, 760, 20, "御見積書")
+				for i, line := range []string{"株式会社青空商事御中", "件名：通信設備の更新", "納期：二週間"} {
+					p.Text(50, 720-16*float64(i), 10, line)
+				}
+				for i, line := range []string{"発行日：令和八年十月", "山川製作所株式会社", "大阪府大阪市北区梅田二丁目", "担当：鈴木一郎"} {
+					p.Text(350, 720-16*float64(i), 10, line)
+				}
+				p.Text(50, 630, 10, "合計金額は次のとおり。")
+			},
+			"御見積書\n株式会社青空商事御中\n件名：通信設備の更新\n納期：二週間\n" +
+				"発行日：令和八年十月\n山川製作所株式会社\n大阪府大阪市北区梅田二丁目\n担当：鈴木一郎\n合計金額は次のとおり。",
+		},
+		"a title between blocks on both sides": {
+			func(p *pdftest.Page) {
+				p.Text(50, 720, 10, "株式会社青空商事の購買部御中")
+				p.Text(50, 694, 10, "田中一郎様")
+				for i, line := range []string{"山川製作所株式会社", "大阪府大阪市北区梅田二丁目", "担当：鈴木一郎"} {
+					p.Text(350, 722-13*float64(i), 9, line)
+				}
+				p.Text(250, 640, 20, "納品書")
+				p.Text(50, 600, 10, "下記のとおり納品しました。")
+			},
+			"株式会社青空商事の購買部御中\n田中一郎様\n山川製作所株式会社\n大阪府大阪市北区梅田二丁目\n担当：鈴木一郎\n納品書\n下記のとおり納品しました。",
+		},
+		"lines that have room for the next word": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 10, "大阪府大阪市北区梅田の七番地の") // The text continues.
+				p.Text(50, 686, 10, "建物の三階の会議室")
+				p.Text(50, 660, 10, "大阪府大阪市北区梅田")
+				p.Latin(150, 660, 10, "2-2")
+				p.Latin(50, 646, 10, "TEL")
+				p.Text(70, 646, 10, "：０６")
+			},
+			"大阪府大阪市北区梅田の七番地の建物の三階の会議室\n大阪府大阪市北区梅田2-2\nTEL：０６",
+		},
+		"a label beside the middle of its value": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 10, "次のとおり申請します。")
+				for i, line := range []string{"本社三階の会議室", "支社一階の受付", "倉庫の事務室"} {
+					p.Text(150, 670-14*float64(i), 10, line)
+				}
+				p.Text(50, 656, 10, "設置の場所")
+				p.Text(50, 612, 10, "総務部で受け付けます。")
+			},
+			"次のとおり申請します。\n設置の場所\n本社三階の会議室\n支社一階の受付\n倉庫の事務室\n総務部で受け付けます。",
+		},
 		"vertical lines with numbers across": {
 			func(p *pdftest.Page) {
 				p.Vertical(420, 600, 12, "当社は来る")

@@ -14,6 +14,7 @@ const (
 	ruleWidth    = 2.5    // Points. A wider filled rectangle is a colored background.
 	minRule      = 5.0    // Points. A shorter line is a mark.
 	ruleSlack    = 2.0    // Points. Tolerance for lines that meet.
+	paleColor    = 240    // Least red, green and blue of a white color.
 )
 
 // matrix maps the coordinates of an object to those of the page.
@@ -65,6 +66,13 @@ func (d *Document) path(object uint64, outer matrix, found *drawn) error {
 		return err
 	}
 	filled, stroked := d.e.int32(0) != 0, d.e.int32(4) != 0
+	dark := false
+	if filled {
+		if _, err = d.e.call("FPDFPageObj_GetFillColor", object, d.e.at(0), d.e.at(4), d.e.at(8), d.e.at(12)); err != nil {
+			return err
+		}
+		dark = min(d.e.int32(0), d.e.int32(4), d.e.int32(8)) < paleColor
+	}
 	own, err := d.matrixOf(object)
 	if err != nil {
 		return err
@@ -73,10 +81,16 @@ func (d *Document) path(object uint64, outer matrix, found *drawn) error {
 	var points [][2]float64
 	straight := true
 	flush := func() {
+		begin := len(found.rules)
 		if stroked {
 			found.lines(points)
 		} else if filled && straight {
 			found.bar(points)
+		}
+		if s, ok := newShape(points); ok && len(found.shapes) < maxShapes {
+			s.dark = dark
+			s.rules = slices.Clone(found.rules[begin:])
+			found.shapes, found.rules = append(found.shapes, s), found.rules[:begin]
 		}
 		points, straight = points[:0], true
 	}

@@ -23,7 +23,7 @@ const (
 func (w *writer) characters(glyphs []glyph) {
 	base := -1 // The last character that is not in a script.
 	for k := 0; k < len(glyphs); {
-		if k > 0 && spaced(glyphs[k-1], glyphs[k]) {
+		if k > 0 && (spaced(glyphs[k-1], glyphs[k]) || separates(glyphs, k)) {
 			w.out.WriteByte(' ')
 		}
 		n, raised := script(glyphs, k, base)

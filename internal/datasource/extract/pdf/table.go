@@ -24,6 +24,7 @@ type table struct {
 	cells         []*cell // By row, then by column.
 	rows, columns int
 	xs, ys        []float64 // Cell borders.
+	used          []bool    // For each column between xs, whether it is in cells.
 	plain         bool      // Frame or layout: cells are read in sequence.
 }
 
@@ -129,7 +130,7 @@ func (b box) holds(c box) bool {
 }
 
 // fold replaces the segments inside each table by a single segment in the main direction.
-func fold(parts *[askew + 1][]segment, main turn, grids []grid) {
+func fold(parts *[askew + 1][]segment, main turn, grids []grid, before func() tableEnd) {
 	for _, g := range grids {
 		t := newTable(g)
 		if t == nil {
@@ -148,7 +149,7 @@ func fold(parts *[askew + 1][]segment, main turn, grids []grid) {
 				whole.size = math.Max(whole.size, s.size)
 			}
 		}
-		if t.seal() {
+		if t.seal(before) {
 			rest[main] = append(rest[main], whole)
 			*parts = rest
 		}
@@ -258,9 +259,9 @@ func (t *table) put(s segment, kind turn, at box) {
 	c.items[kind] = append(c.items[kind], s)
 }
 
-// seal drops empty rows and columns and decides between table and layout. It returns false for rules behind text, such
-// as those of charts.
-func (t *table) seal() bool {
+// seal drops empty rows and columns and decides between table and layout. It keeps empty columns that the table at the
+// end of the previous page has. It returns false for rules behind text, such as those of charts.
+func (t *table) seal(before func() tableEnd) bool {
 	usedRows, usedColumns := make([]bool, t.rows), make([]bool, t.columns)
 	filled, length, longest, nested := 0, 0, 0, false
 	for i, c := range t.cells {
@@ -289,6 +290,16 @@ func (t *table) seal() bool {
 	if t.plain {
 		return nested || filled > 0 && length >= minCellText*filled
 	}
+	if columns < t.columns {
+		if last := before(); last.matches(t) {
+			columns = 0
+			for i, used := range last.used {
+				usedColumns[i] = usedColumns[i] || used
+				columns += toInt(usedColumns[i])
+			}
+		}
+	}
+	t.used = usedColumns
 	var kept []*cell
 	for i, c := range t.cells {
 		if usedRows[i/t.columns] && usedColumns[i%t.columns] {
@@ -327,47 +338,6 @@ const (
 	tableText      = 380 // A longer table is divided, so that each part is about one passage.
 )
 
-// headingRows returns the number of rows that the headings in a row take. It is greater than one if each cell of the
-// first row spans as many rows, or several columns.
-func (t *table) headingRows(first int) int {
-	rows := func(column int) int {
-		n := 1
-		for first+n < t.rows && t.row(first + n)[column] == t.row(first)[column] {
-			n++
-		}
-		return n
-	}
-	depth := 1
-	for column := range t.columns {
-		depth = max(depth, rows(column))
-	}
-	if depth > maxHeadingRows || first+depth >= t.rows {
-		return 1
-	}
-	for column, c := range t.row(first) {
-		spans := column > 0 && t.row(first)[column-1] == c || column+1 < t.columns && t.row(first)[column+1] == c
-		if !spans && rows(column) < depth {
-			return 1
-		}
-	}
-	return depth
-}
-
-// headings returns the texts of rows of headings as a single row. A cell that spans columns is the heading of each.
-func (t *table) headings(first, end int) string {
-	var out strings.Builder
-	for column := range t.columns {
-		var texts []string
-		for row := first; row < end; row++ {
-			if text := t.row(row)[column].text; text != "" && !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		out.WriteString("| " + strings.Join(append(texts, ""), " "))
-	}
-	return out.String() + "|"
-}
-
 // table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with
 // the headings.
 func (w *writer) table(t *table) {
@@ -387,8 +357,10 @@ func (w *writer) table(t *table) {
 	rule := "\n|" + strings.Repeat("---|", t.columns)
 	headings, part := "", 0 // Repeated headings, "" for none, and the offset of the current part.
 	first, body := 0, 0     // Rows of the headings, and of the values below them. The next row has headings if body is 0.
+	top := w.atTop()
 	before, pages := w.continued(t)
 	if before != "" {
+		w.carry(t, 0, before)
 		headings, part, body = before, w.paragraphStart(), -1
 		w.newLine()
 		w.out.WriteString(headings)
@@ -429,6 +401,9 @@ func (w *writer) table(t *table) {
 			if headings = t.headings(first, body) + rule; utf8.RuneCountInString(headings) > maxHeadings {
 				headings = ""
 			}
+			if top && before == "" && body < t.rows {
+				w.carry(t, body, headings)
+			}
 		}
 	}
 	w.ended = true
@@ -436,7 +411,7 @@ func (w *writer) table(t *table) {
 	if before == "" && body > 0 && t.likeRows(first, body, t.rows) {
 		headings = ""
 	}
-	w.lastTable = tableEnd{headings: headings, xs: t.xs, columns: t.columns, pages: pages, offset: w.out.Len()}
+	w.lastTable = tableEnd{headings: headings, xs: t.xs, used: t.used, row: t.row(t.rows - 1), pages: pages, offset: w.out.Len()}
 }
 
 // paragraphStart returns the offset of the paragraph that is being written, or that of the end of a long one.
@@ -470,7 +445,7 @@ func (w *writer) row(cells []*cell, seen map[*cell]bool) {
 	for i, c := range cells {
 		w.out.WriteByte(' ')
 		if i == 0 || cells[i-1] != c {
-			if !seen[c] {
+			if !seen[c] && c.glyphs() > 0 {
 				seen[c] = true
 				begin := w.out.Len()
 				w.cell(c)

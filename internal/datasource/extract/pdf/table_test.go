@@ -290,6 +290,91 @@ func TestHeadingsOfATableAreRepeatedOnItsNextPages(t *testing.T) {
 	}
 }
 
+func TestDrawnCheckBoxesAreRead(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		for i, label := range []string{"年次休暇", "特別休暇", "欠勤"} { // Without and with marks.
+			p.Raw(fmt.Sprintf("%d 698 10 10 re S", 102+100*i))
+			p.Text(114+100*float64(i), 700, 10, label)
+		}
+		p.Text(50, 700, 10, "種別：")
+		p.Raw("204 703 m 206 700 l 210 708 l S 303 699 m 311 707 l 303 707 m 311 699 l S")
+		for i, row := range [][]string{{"確認項目", "はい", "いいえ"}, {"引き継ぎを済ませた"}, {"上長に相談した"}} {
+			for k, text := range row {
+				p.Text([]float64{55, 185, 245}[k], 645-20*float64(i), 10, text)
+			}
+		}
+		grid(p, []float64{50, 180, 240, 300}, []float64{660, 640, 620, 600})
+		p.Raw("1 1 1 rg 190 625 9 9 re B 250 625 9 9 re B 190 605 9 9 re B 250 605 9 9 re B 0 g")
+		p.Raw("192 629 m 194 626 l 198 634 l S 252 607 5 5 re f")
+		for i := range 3 { // Boxes for the characters of a number.
+			p.Raw(fmt.Sprintf("%d 560 14 14 re S", 100+14*i))
+			p.Text(100+14*float64(i)+2, 562, 10, string(rune('１'+i)))
+		}
+		p.Raw("1 0 0 rg 50 530 8 8 re B 0 g") // In a legend.
+		p.Text(62, 530, 10, "売上")
+		for i, label := range []string{"男", "女"} {
+			x, y := 100+40*i, 505
+			p.Raw(fmt.Sprintf("%d %d m %[1]d %[3]d %[4]d %[5]d %[6]d %[5]d c %[7]d %[5]d %[8]d %[3]d %[8]d %[2]d c "+
+				"%[8]d %[9]d %[7]d %[10]d %[6]d %[10]d c %[4]d %[10]d %[1]d %[9]d %[1]d %[2]d c S",
+				x-50, y, y+3, x-48, y+5, x-45, x-42, x-40, y-3, y-5))
+			p.Text(float64(x)-36, 500, 10, label)
+		}
+		p.Raw("92 502 5 5 re f")
+	})))
+	must.Succeed(t, err)
+	want := "種別： ☐年次休暇 ☑特別休暇 ☑欠勤\n| 確認項目 | はい | いいえ |\n|---|---|---|\n" +
+		"| 引き継ぎを済ませた | ☑ | ☐ |\n| 上長に相談した | ☐ | ☑ |\n\n１ ２ ３\n売上\n☐男 ☑女"
+	if pages[0].Text != want {
+		t.Errorf("%s\nwant\n%s", pages[0].Text, want)
+	}
+}
+
+// TestMergedCellsContinueOnTheNextPage: the other part of the cell is empty there, with and without repeated headings.
+func TestMergedCellsContinueOnTheNextPage(t *testing.T) {
+	t.Parallel()
+	heading := [4]string{"部署", "品名", "数量", "備考"}
+	// part draws rows. Those without the name of a department belong to the merged cell above.
+	part := func(rows ...[4]string) *pdftest.Page {
+		p := new(pdftest.Page)
+		bottom := 760 - 20*float64(len(rows))
+		for i, row := range rows {
+			y := 760 - 20*float64(i)
+			for k, text := range row {
+				if text != "" {
+					p.Text(54+100*float64(k), y-15, 10, text)
+				}
+			}
+			left := 50
+			if row[0] == "" && i > 0 && rows[i-1] != heading {
+				left = 150
+			}
+			p.Raw(fmt.Sprintf("%d %g m 450 %g l S", left, y, y))
+		}
+		p.Raw(fmt.Sprintf("50 %g m 450 %g l S", bottom, bottom))
+		for _, x := range []int{50, 150, 250, 350, 450} {
+			p.Raw(fmt.Sprintf("%d 760 m %d %g l S", x, x, bottom))
+		}
+		return p
+	}
+	const headings = "| 部署 | 品名 | 数量 | 備考 |\n|---|---|---|---|\n"
+	pages, err := read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
+		part(heading, [4]string{"総務部", "机", "3個", "新品"}, [4]string{"", "椅子", "5個", ""}),
+		part([4]string{"", "棚", "2個", ""}, [4]string{"", "時計", "8個", ""}),
+		part(heading, [4]string{"", "電話", "1個", ""}, [4]string{"営業部", "鏡", "4個", ""}, [4]string{"", "台車", "6個", ""}),
+	}))
+	must.Succeed(t, err)
+	for i, want := range []string{
+		headings + "| 総務部 | 机 | 3個 | 新品 |\n| 総務部 | 椅子 | 5個 |  |",
+		headings + "| 総務部 | 棚 | 2個 |  |\n| 総務部 | 時計 | 8個 |  |",
+		headings + "| 総務部 | 電話 | 1個 |  |\n| 営業部 | 鏡 | 4個 |  |\n| 営業部 | 台車 | 6個 |  |",
+	} {
+		if pages[i].Text != want {
+			t.Errorf("page %d:\n%s", i+1, pages[i].Text)
+		}
+	}
+}
+
 // tier draws vertical lines from right to left. Most are short, as in lists.
 func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) {
 	for i := range 20 {

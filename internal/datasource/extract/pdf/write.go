@@ -204,8 +204,10 @@ var openAddress = regexp.MustCompile(`https?://[!-~]*[/\-_=&?%#]$`)
 var opening = regexp.MustCompile(
 	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※＊*→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
 		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、]|[0-9０-９アイウエオ一二三四五六七八九十]{1,3} |` +
-		`[\p{Han}\p{Katakana}ー]{2,8}：)`, // A label, as in 請求日：10月31日.
+		`[\p{Han}\p{Katakana}ー]{2,8}：|[A-Za-z-]{2,8}：)`, // A label, as in 請求日：10月31日.
 )
+
+var label = regexp.MustCompile(`^[\p{Han}\p{Katakana}ーA-Za-z-]{2,8}[：:]`)
 
 // continues reports whether a line continues the sentence of the previous line.
 func (p paragraph) continues(line []segment) bool {
@@ -220,7 +222,7 @@ func (p paragraph) continues(line []segment) bool {
 	last := above.glyphs[len(above.glyphs)-1].r
 	slack := 2.0 // Japanese lines are full, except for characters that must not begin the next line.
 	if !isWide(last) {
-		slack = 0.25 * (p.right - p.left) / size
+		slack = math.Max(slack, 1+wordLength(below)/size)
 	}
 	// The first line of a paragraph is indented. After a number or a bullet, all other lines are.
 	indent := below.box.x0 - above.box.x0
@@ -234,6 +236,19 @@ func (p paragraph) continues(line []segment) bool {
 		return false
 	}
 	return !opens(below)
+}
+
+// wordLength returns the length of the Latin word or number that begins a segment.
+func wordLength(s segment) float64 {
+	n := 0
+	for n < len(s.glyphs) && !isWide(s.glyphs[n].r) && (n == 0 || !spaced(s.glyphs[n-1], s.glyphs[n])) {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	turn := s.glyphs[0].turn
+	return turn.frame(s.glyphs[n-1].box).x1 - turn.frame(s.glyphs[0].box).x0
 }
 
 // opens reports whether a line begins with a number or a bullet.
@@ -259,6 +274,16 @@ func spaced(a, b glyph) bool {
 		return gap > mixedGap
 	}
 	return gap > wordGap || b.space && gap > 0.08
+}
+
+// separates reports whether a space character separates Japanese words before the character k, as in 山田 太郎. Spaces
+// between single characters only adjust their distance, as in 氏 名.
+func separates(glyphs []glyph, k int) bool {
+	a, b := glyphs[k-1], glyphs[k]
+	if !b.typed || !isWide(a.r) || !isWide(b.r) || b.turn.frame(b.box).x0-a.turn.frame(a.box).x1 < typedGap*b.size {
+		return false
+	}
+	return k > 1 && !a.typed && isWide(glyphs[k-2].r) || k+1 < len(glyphs) && !glyphs[k+1].typed && isWide(glyphs[k+1].r)
 }
 
 func medianSize(line []segment) float64 {

@@ -41,6 +41,18 @@ func (p *Page) Note(draw func(*Page)) {
 // Text draws a line of Japanese text in a font that is not embedded. The origin is the lower left corner.
 func (p *Page) Text(x, y, size float64, text string) { p.draw("H", x, y, size, text) }
 
+// Spaced draws a line of Japanese text with narrow spaces.
+func (p *Page) Spaced(x, y, size float64, text string) {
+	fmt.Fprintf(&p.content, "BT /H %g Tf %g %g Td [", size, x, y)
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 {
+			p.content.WriteString("<0020> 750 ") // The space is as wide as a Japanese character.
+		}
+		p.hex(word)
+	}
+	p.content.WriteString("] TJ ET\n")
+}
+
 // Vertical draws a vertical line of text. The point is its upper end.
 func (p *Page) Vertical(x, y, size float64, text string) { p.draw("V", x, y, size, text) }
 
@@ -56,11 +68,17 @@ func (p *Page) Picture() { p.content.WriteString("q 595 0 0 842 0 0 cm /P Do Q\n
 func (p *Page) Raw(operators string) { p.content.WriteString(operators + "\n") }
 
 func (p *Page) draw(font string, x, y, size float64, text string) {
-	fmt.Fprintf(&p.content, "BT /%s %g Tf %g %g Td <", font, size, x, y)
+	fmt.Fprintf(&p.content, "BT /%s %g Tf %g %g Td ", font, size, x, y)
+	p.hex(text)
+	p.content.WriteString(" Tj ET\n")
+}
+
+func (p *Page) hex(text string) {
+	p.content.WriteByte('<')
 	for _, u := range utf16.Encode([]rune(text)) {
 		fmt.Fprintf(&p.content, "%04X", u)
 	}
-	p.content.WriteString("> Tj ET\n")
+	p.content.WriteByte('>')
 }
 
 // Option modifies a file.
