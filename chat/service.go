@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -272,7 +273,7 @@ func (s *Service) EditThread(ctx context.Context, owner identity.Owner, id uuid.
 		if err != nil {
 			return Thread{}, err
 		}
-		if title == "" {
+		if runes.Blank(title) {
 			return Thread{}, fault.InvalidField("title", "チャット名を入力してください。")
 		}
 		edit.Title = &title

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Limits of a generated title.
@@ -166,13 +167,12 @@ func stripMarkdown(s string) string {
 	return markdownMark.ReplaceAllString(markdownLink.ReplaceAllString(s, "$1"), "")
 }
 
-// cleanRune drops control characters and turns line breaks into spaces.
+// cleanRune drops characters that names may not contain, and turns line breaks into spaces.
 func cleanRune(r rune) rune {
 	switch {
-	case r == '\n', r == '\r', r == '\t':
+	case r == '\n', r == '\r', r == '\t', r == '\u2028', r == '\u2029':
 		return ' '
-	case unicode.IsControl(r), r == '\u202a', r == '\u202b', r == '\u202d', r == '\u202e', r == '\u202c',
-		r == '\u2066', r == '\u2067', r == '\u2068', r == '\u2069':
+	case runes.NotInName(r):
 		return -1
 	}
 	return r

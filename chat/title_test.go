@@ -375,7 +375,8 @@ func TestTitles(t *testing.T) {
 		"too long":   {long, string([]rune(long)[:20])},
 		"empty":      {"\n \n", "糸はどう作りますか"},
 		"joined":     {strings.Repeat("👨‍👩‍👧", 12), strings.Repeat("👨‍👩‍👧", 6) + "👨‍👩"},
-		"control":    {"絹\u202e糸\x07", "絹糸"},
+		"control":    {"絹\u202e糸\x07\u200f", "絹糸"},
+		"separated":  {"絹\u2028糸", "絹 糸"},
 		"marked":     {"## **絹糸**の`作り方`と[糸](https://example.com)", "絹糸の作り方と糸"},
 		"with intro": {"見出し：絹糸", "絹糸"},
 	} {

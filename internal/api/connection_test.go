@@ -186,6 +186,7 @@ func TestPersonalTokens(t *testing.T) {
 		"no name":       {"name": " "},
 		"a long name":   {"name": strings.Repeat("名", 101)},
 		"another order": {"name": "a\u202eb"},
+		"no letter":     {"name": "\u3164"},
 		"no scope":      {"scopes": []string{}},
 		"unknown scope": {"scopes": []string{"admin"}},
 		"yesterday":     {"expires_on": time.Now().AddDate(0, 0, -1).Format(time.DateOnly)},

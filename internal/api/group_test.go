@@ -36,6 +36,7 @@ func TestGroups(t *testing.T) {
 	add["request_id"] = newID()
 	for name, code := range map[string]string{
 		"営業部": "conflict", "": "invalid", strings.Repeat("あ", 101): "invalid", "改\n行": "invalid", "\u200b": "invalid",
+		"\u3164": "invalid", "改\u2028行": "invalid",
 	} {
 		add["name"] = name
 		if p := f.do(bob("POST", "/v1/group", add)).problem(t); p.Code != code || p.Errors[0].Field != "name" {

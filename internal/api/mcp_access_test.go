@@ -135,6 +135,8 @@ func TestMCPRefusals(t *testing.T) {
 		"a document without scope":  {chats, read("tsumugi://document/" + newID()), http.StatusForbidden, narrow},
 		"a thread without scope":    {documents, read("tsumugi://thread/" + newID()), http.StatusForbidden, narrow},
 		"several messages":          {chats, []any{list}, http.StatusBadRequest, ""},
+		"an id with a fraction":     {chats, `{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}`, http.StatusBadRequest, ""},
+		"an id over 2^53":           {chats, `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`, http.StatusBadRequest, ""},
 		"a response":                {chats, `{"jsonrpc":"2.0","id":1,"result":{}}`, http.StatusBadRequest, ""},
 		"another scope of the tool": {documents, tool("search_documents"), http.StatusOK, ""},
 		"lists need one scope":      {documents, list, http.StatusOK, ""},

@@ -130,7 +130,7 @@ func TestResponsesReachTheModel(t *testing.T) {
 			"stream": false, "truncation": "disabled", "user": "u", "metadata": map[string]any{"a": "b"}, "include": []any{},
 			"background": json.RawMessage("null"), "tools": []any{}, "tool_choice": "auto", "parallel_tool_calls": true,
 			"text": map[string]any{"format": map[string]any{"type": "text"}}, "reasoning": map[string]any{},
-			"previous_response_id": json.RawMessage("null"), "store": true,
+			"previous_response_id": json.RawMessage("null"), "store": false,
 		}, `{}`},
 		"numbers": {
 			map[string]any{"temperature": 0, "top_p": 0.5, "max_output_tokens": 7},
@@ -165,7 +165,7 @@ func TestResponsesReachTheModel(t *testing.T) {
 			t.Errorf("%s: the provider receives %v", name, got)
 		}
 	}
-	if threads := f.threads(f.alice.Subject); len(threads) != 1 {
+	if threads := f.threads(f.alice.Subject); len(threads) > 0 {
 		t.Errorf("%d threads are stored", len(threads))
 	}
 }
@@ -225,6 +225,7 @@ func TestResponsesRefuseParameters(t *testing.T) {
 			map[string]any{"text": map[string]any{"format": map[string]any{"type": "json_schema", "schema": map[string]any{}}}},
 			"text.format.name", "missing_required_parameter",
 		},
+		"storage":    {map[string]any{"store": true}, "store", ""},
 		"truncation": {map[string]any{"truncation": "auto"}, "truncation", ""},
 		"logprobs":   {map[string]any{"include": []string{"message.output_text.logprobs"}}, "include[0]", ""},
 		"obfuscation": {

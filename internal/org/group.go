@@ -182,7 +182,7 @@ func (d GroupDraft) Checked() (GroupDraft, error) {
 		return d, fault.InvalidField("name", "グループ名を入力してください。")
 	case utf8.RuneCountInString(d.Name) > maxGroupName:
 		return d, fault.InvalidField("name", "グループ名は%d文字以内で入力してください。", maxGroupName)
-	case strings.ContainsFunc(d.Name, isControl) || !utf8.ValidString(d.Name):
+	case strings.ContainsFunc(d.Name, runes.NotInName) || !utf8.ValidString(d.Name):
 		return d, fault.InvalidField("name", "グループ名に使えない文字が含まれています。")
 	case utf8.RuneCountInString(d.Description) > maxGroupText:
 		return d, fault.InvalidField("description", "説明は%s文字以内で入力してください。", grouped(maxGroupText))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Member is a user as shown to administrators.
@@ -231,11 +232,11 @@ func ValidName(name string) bool {
 func cleanName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {
-	case name == "":
+	case runes.Blank(name):
 		return "", fault.InvalidField(field, "名前を入力してください。")
 	case utf8.RuneCountInString(name) > maxName:
 		return "", fault.InvalidField(field, "名前は%d文字以内で入力してください。", maxName)
-	case strings.ContainsFunc(name, isControl) || !utf8.ValidString(name):
+	case strings.ContainsFunc(name, runes.NotInName) || !utf8.ValidString(name):
 		return "", fault.InvalidField(field, "名前に使えない文字が含まれています。")
 	}
 	return name, nil

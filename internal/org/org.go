@@ -1,5 +1,5 @@
 // Package org owns organizations: their members and permissions, contracts and usage, the audit log, and the notices to
-// members. It imports fault, identity, timeout and uuidv7, and does not use the database or HTTP.
+// members. It imports fault, identity, runes, timeout and uuidv7, and does not use the database or HTTP.
 package org
 
 import (

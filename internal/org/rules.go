@@ -1,8 +1,6 @@
 package org
 
 import (
-	"unicode"
-
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -249,7 +247,3 @@ func (c *MemberChange) note(field, before, after string) {
 		c.Details = append(c.Details, Change{Field: field, Before: before, After: after})
 	}
 }
-
-// isControl reports whether a character is not allowed in names: a control character, or one that changes the direction
-// of text.
-func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

@@ -230,6 +230,8 @@ func TestInputOfInvitations(t *testing.T) {
 		// The Kelvin sign, which becomes a plain k in lower case.
 		"users[0].email d": person("\u212Aei@example.com", "a", general),
 		"users[0].name ":   person("a@example.com", "a\u202eb", general),
+		"users[0].name  ":  person("a@example.com", "a\u2028b", general),
+		"users[0].name a":  person("a@example.com", "\u3164", general),
 	} {
 		s, err := act(member(general), super, func(s *org.Service, a identity.Actor) error {
 			_, err := s.Invite(t.Context(), a, uuid.New(), invitees)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -327,7 +326,7 @@ func (d Draft) checked() (Draft, error) {
 		return d, fault.InvalidField("name", "プロジェクト名を入力してください。")
 	case utf8.RuneCountInString(d.Name) > maxName:
 		return d, fault.InvalidField("name", "プロジェクト名は%d文字以内で入力してください。", maxName)
-	case !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, isControl):
+	case !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, runes.NotInName):
 		return d, fault.InvalidField("name", "プロジェクト名に使えない文字が含まれています。")
 	case utf8.RuneCountInString(d.Description) > maxDescription:
 		return d, fault.InvalidField("description", "説明は1,000文字以内で入力してください。")
@@ -340,9 +339,6 @@ func (d Draft) checked() (Draft, error) {
 	}
 	return d, nil
 }
-
-// isControl reports whether names may not contain a character.
-func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // unstorable reports whether the database refuses a text.
 func unstorable(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }

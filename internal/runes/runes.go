@@ -72,5 +72,15 @@ func Columns(text string) int {
 
 // Blank reports whether a text has no visible character.
 func Blank(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+	const brailleBlank = '\u2800'
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != brailleBlank &&
+			!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
+}
+
+// NotInName reports whether a character is not allowed in names: a control character, or one that begins a new line or
+// changes the direction of text.
+func NotInName(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }

@@ -1,6 +1,7 @@
 package runes_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
@@ -39,6 +40,25 @@ func TestColumnsOfIdeographsCountTwice(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "abc": 3, "紡ぐ": 4, "日本語aｱ": 8, "Ａ": 2, "ｱ": 1, "か\u3099": 2, "a\u200d": 1} {
 		if got := runes.Columns(text); got != want {
 			t.Errorf("Columns(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestNamesAreVisible(t *testing.T) {
+	t.Parallel()
+	for _, blank := range []string{"", " \u3000", "\u200b", "\u2028", "\u3164", "\u115f\uffa0", "\ufe0f", "\U000e0041", "\u2800"} {
+		if !runes.Blank(blank) {
+			t.Errorf("%q counts as visible", blank)
+		}
+	}
+	for _, name := range []string{"紡", "a\u200d", "❤\ufe0f", "👩‍💻", "葛\U000e0100", "می\u200cخواهم", "ᅟ가"} {
+		if runes.Blank(name) || strings.ContainsFunc(name, runes.NotInName) {
+			t.Errorf("%q is no name", name)
+		}
+	}
+	for _, r := range "\n\x00\u202e\u200f\u2028\u2029" {
+		if !runes.NotInName(r) {
+			t.Errorf("%q is allowed", r)
 		}
 	}
 }

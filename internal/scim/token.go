@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -12,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
@@ -53,11 +53,11 @@ func (s *Service) AddToken(ctx context.Context, actor identity.Actor, name strin
 	}
 	name = strings.TrimSpace(name)
 	switch {
-	case name == "":
+	case runes.Blank(name):
 		return Token{}, "", fault.InvalidField("name", "トークンの名前を入力してください。")
 	case utf8.RuneCountInString(name) > maxTokenName:
 		return Token{}, "", fault.InvalidField("name", "トークンの名前は%d文字以内で入力してください。", maxTokenName)
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+	case strings.ContainsFunc(name, runes.NotInName):
 		return Token{}, "", fault.InvalidField("name", "トークンの名前に使えない文字が含まれています。")
 	}
 	random, _ := opaque.New()

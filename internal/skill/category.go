@@ -51,7 +51,7 @@ func categoryEditor(actor identity.Actor, name string) (Editor, string, error) {
 	}
 	name = strings.TrimSpace(name)
 	var w contentCheck
-	w.line("name", "分類の名前", name, maxCategoryName, true)
+	w.name("name", "分類の名前", name, maxCategoryName)
 	return m, name, w.err()
 }
 

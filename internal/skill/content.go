@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
@@ -125,7 +126,7 @@ func (c *contentCheck) text(field, name, value string, limit int, required bool)
 	switch {
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, forbiddenControl):
 		c.fail(field, "%sに使えない文字が含まれています。", name)
-	case n == 0 && required:
+	case required && runes.Blank(value):
 		c.fail(field, "%sを入力してください。", name)
 	case n > limit:
 		c.fail(field, "%sは%d文字以内で入力してください（現在%d文字）。", name, limit, n)
@@ -139,6 +140,15 @@ func (c *contentCheck) line(field, name, value string, limit int, required bool)
 		return
 	}
 	c.text(field, name, value, limit, required)
+}
+
+// name is line for a name.
+func (c *contentCheck) name(field, name, value string, limit int) {
+	if !strings.Contains(value, "\n") && strings.ContainsFunc(value, runes.NotInName) {
+		c.fail(field, "%sに使えない文字が含まれています。", name)
+		return
+	}
+	c.line(field, name, value, limit, true)
 }
 
 // count refuses lists that are too long.
@@ -160,7 +170,7 @@ func (c *contentCheck) err() error {
 // content that check accepts.
 func (c Content) check() error {
 	var w contentCheck
-	w.line("name", "名前", c.Name, maxName, true)
+	w.name("name", "名前", c.Name, maxName)
 	w.text("description", "説明", strings.ReplaceAll(c.Description, "\n", ""), maxDescription, true)
 	if strings.Count(c.Description, "\n") > 1 || slices.Contains(strings.Split(c.Description, "\n"), "") &&
 		c.Description != "" {

@@ -77,6 +77,9 @@ func TestContentsAreChecked(t *testing.T) {
 		"a letter":      {func(c *skill.Content) { c.Icon = "a" }, []string{"icon"}, ""},
 		"a path":        {func(c *skill.Content) { c.Icon = "../x" }, []string{"icon"}, ""},
 		"no name":       {func(c *skill.Content) { c.Name = " " }, []string{"name"}, "名前を入力"},
+		"no letter":     {func(c *skill.Content) { c.Name = "\u3164" }, []string{"name"}, "名前を入力"},
+		"another order": {func(c *skill.Content) { c.Name = "請求\u202e書" }, []string{"name"}, "使えない文字"},
+		"a separator":   {func(c *skill.Content) { c.Name = "請求\u2028書" }, []string{"name"}, "使えない文字"},
 		"a long name":   {func(c *skill.Content) { c.Name = strings.Repeat("名", 21) }, []string{"name"}, "20文字以内"},
 		"three lines":   {func(c *skill.Content) { c.Description = "一\n二\n三" }, []string{"description"}, "2行"},
 		"unknown variables": {

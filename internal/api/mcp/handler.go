@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -137,6 +139,9 @@ const (
 	methodCanceled      = "notifications/cancelled"
 )
 
+// maxID bounds the numbers that identify a request. JSON parsers change larger ones.
+const maxID = 1<<53 - 1
+
 // Envelope is the body of a request: a message of JSON-RPC.
 type Envelope struct {
 	JSONRPC string          `json:"jsonrpc"`
@@ -156,6 +161,10 @@ func NewMessage(body []byte, envelope Envelope) (Message, error) {
 		if err := json.Unmarshal(envelope.Params, &params); err != nil {
 			return Message{}, fault.InvalidField("params", "値の型が正しくありません。")
 		}
+	}
+	// The SDK would respond with another id.
+	if id, err := strconv.ParseFloat(string(envelope.ID), 64); err == nil && (id != math.Trunc(id) || math.Abs(id) > maxID) {
+		return Message{}, fault.InvalidField("id", "2の53乗未満の整数か、文字列を指定してください。")
 	}
 	m := Message{body: body, method: envelope.Method, target: params.Name, id: string(envelope.ID)}
 	switch m.method {

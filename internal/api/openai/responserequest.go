@@ -28,7 +28,6 @@ func ParseResponse(body []byte) (Request, error) {
 		req.renamed = map[string]string{"max_tokens": "max_output_tokens", "response_format": "text.format"}
 		req.setGiven(o, "temperature", "top_p", "max_output_tokens", "text", "tools", "tool_choice", "parallel_tool_calls")
 		req.takeCommon(o)
-		req.Store = takeOr(o, "store", false)
 		if most := takeNumber(o, "max_output_tokens", 1, maxAnswer); most != nil {
 			req.params.MaxTokens = *most
 		}
@@ -69,6 +68,9 @@ func takeReasoning(o object) *bool {
 
 // checkResponseOptions takes parameters that have no effect with their only permitted values.
 func checkResponseOptions(o object, streams bool) {
+	if takeOr(o, "store", false) {
+		o.fail("store", InvalidValue, "false だけを指定できます。応答は保存されません。")
+	}
 	if takeOr(o, "truncation", "disabled") != "disabled" {
 		o.fail("truncation", InvalidValue, "disabled だけを指定できます。")
 	}

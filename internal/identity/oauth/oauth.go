@@ -5,7 +5,7 @@
 // A connection is a session (package identity) of a client other than the app, bound to scopes. It begins with an
 // authorization code and PKCE (RFC 7636, S256 only) or with a device code (RFC 8628). It continues with refresh tokens
 // that are replaced at each use. All clients are public and built in. Tokens are opaque, and only their hashes are
-// stored. The package imports fault, uuidv7, identity and identity/opaque.
+// stored. The package imports fault, runes, uuidv7, identity and identity/opaque.
 package oauth
 
 import (

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
@@ -24,9 +24,9 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 	n.Name = strings.TrimSpace(n.Name)
 	now := s.cfg.Now()
 	switch {
-	case n.Name == "" || utf8.RuneCountInString(n.Name) > maxName:
+	case runes.Blank(n.Name) || utf8.RuneCountInString(n.Name) > maxName:
 		return Connection{}, "", fault.InvalidField("name", "名前は1文字以上%d文字以内で入力してください。", maxName)
-	case strings.ContainsFunc(n.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+	case strings.ContainsFunc(n.Name, runes.NotInName):
 		return Connection{}, "", fault.InvalidField("name", "名前に使えない文字が含まれています。")
 	case len(n.Scopes) == 0 || slices.ContainsFunc(n.Scopes, unknownScope):
 		return Connection{}, "", fault.InvalidField("scopes", "使える範囲を一つ以上選んでください。")

@@ -168,13 +168,9 @@ func (s *Service) authenticate(ctx context.Context, settings Settings, state sso
 			"トークンを取得できません。クライアントIDとクライアントシークレットを確認してください。")
 	}
 	raw, _ := token.Extra("id_token").(string)
-	verified, err := s.verify(ctx, p, state.RequestID, raw)
+	verified, claims, err := s.verify(ctx, p, state.RequestID, raw)
 	if err != nil {
 		return sso.Person{}, err
-	}
-	claims := make(claims)
-	if err := verified.Claims(&claims); err != nil {
-		return sso.Person{}, sso.Reject("the claims are malformed", "IDトークンの形式が正しくありません。")
 	}
 	if err := checkAuthentication(settings, claims, s.sso.Now()); err != nil {
 		return sso.Person{}, err
@@ -191,31 +187,33 @@ func (s *Service) authenticate(ctx context.Context, settings Settings, state sso
 	return claims.person(settings, verified.Subject)
 }
 
-// verify returns a valid id token with the nonce.
-func (s *Service) verify(ctx context.Context, p *provider, nonce, raw string) (*oidc.IDToken, error) {
+// verify returns a valid id token with the nonce, and its claims.
+func (s *Service) verify(ctx context.Context, p *provider, nonce, raw string) (*oidc.IDToken, claims, error) {
 	switch {
 	case raw == "":
-		return nil, sso.Reject("there is no id token", "IDトークンがありません。スコープopenidを確認してください。")
+		return nil, nil, sso.Reject("there is no id token", "IDトークンがありません。スコープopenidを確認してください。")
 	case len(raw) > maxToken:
-		return nil, sso.Reject("the id token is larger than 64 KiB", "IDトークンが大きすぎます（64KiBまで）。クレームを減らしてください。")
+		return nil, nil, sso.Reject("the id token is larger than 64 KiB", "IDトークンが大きすぎます（64KiBまで）。クレームを減らしてください。")
 	}
 	verified, err := p.verifier(ctx, s.sso.Now).Verify(ctx, raw)
 	if err != nil {
-		return nil, p.fail(err, "the id token is invalid", "IDトークンを確認できません。")
+		return nil, nil, p.fail(err, "the id token is invalid", "IDトークンを確認できません。")
 	}
-	var party struct {
-		AuthorizedParty string `json:"azp"`
+	c := make(claims)
+	if err := verified.Claims(&c); err != nil {
+		return nil, nil, sso.Reject("the claims are malformed", "IDトークンの形式が正しくありません。")
 	}
 	switch {
+	case c.text("sub") != verified.Subject || c.text("nonce") != verified.Nonce: // The library ignores the case of names.
+		return nil, nil, sso.Reject("claims with similar names differ", "IDトークンに、紛らわしい名前のクレームがあります。")
 	case verified.Nonce == "" || verified.Nonce != nonce:
-		return nil, sso.Reject("the id token has another nonce", "IDトークンのnonceが一致しません。")
+		return nil, nil, sso.Reject("the id token has another nonce", "IDトークンのnonceが一致しません。")
 	case verified.Subject == "" || len(verified.Subject) > maxClaim:
-		return nil, sso.Reject("the id token has no valid sub", "IDトークンのsubが正しくありません。")
-	case verified.Claims(&party) != nil,
-		(len(verified.Audience) > 1 || party.AuthorizedParty != "") && party.AuthorizedParty != p.settings.ClientID:
-		return nil, sso.Reject("the id token is for another party", "IDトークンの発行先が、このクライアントではありません。")
+		return nil, nil, sso.Reject("the id token has no valid sub", "IDトークンのsubが正しくありません。")
+	case (len(verified.Audience) > 1 || c.text("azp") != "") && c.text("azp") != p.settings.ClientID:
+		return nil, nil, sso.Reject("the id token is for another party", "IDトークンの発行先が、このクライアントではありません。")
 	}
-	return verified, nil
+	return verified, c, nil
 }
 
 // checkAuthentication rejects an authentication that is weaker or older than the settings require.

@@ -129,6 +129,7 @@ func TestAttacks(t *testing.T) {
 		{name: "another authorized party", token: oidctest.Claims{"aud": []string{"tsumugi", "another"}, "azp": "another"}},
 		{name: "two audiences without a party", token: oidctest.Claims{"aud": []string{"tsumugi", "another"}}},
 		{name: "expired", token: oidctest.Claims{"exp": past}},
+		{name: "another sub under a similar name", token: oidctest.Claims{"ſub": "other"}},
 		{name: "no sub", token: oidctest.Claims{"sub": nil}},
 		{name: "alg none", sign: none},
 		{name: "HS256 with the public key", sign: func(payload []byte) string {

@@ -254,6 +254,14 @@ func TestChallengeRefusals(t *testing.T) {
 			"InvalidParameterException",
 			"Attributes did not conform to the schema: name: String must be no longer than 100 characters",
 		},
+		"name in another order": {
+			map[string]string{
+				"USERNAME": newcomer, "NEW_PASSWORD": chosen,
+				"userAttributes.name": "a\u202eb",
+			},
+			"InvalidParameterException",
+			"Attributes did not conform to the schema: name: String must be no longer than 100 characters",
+		},
 		"secret of none": {
 			map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "SECRET_HASH": "x"},
 			"NotAuthorizedException",

@@ -2,7 +2,7 @@
 // Cognito user pools. Browsers and the AWS SDKs use it like AWS.
 //
 // It owns the pool's users and signing keys, which belong to no organization. Permissions belong to packages identity
-// and org. The package imports fault, timeout, mail, identity, and libraries for tokens, hashes and signatures.
+// and org. The package imports fault, runes, timeout, mail, identity, and libraries for tokens, hashes and signatures.
 package pool
 
 import (

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Limits of a user's names.
@@ -103,8 +104,8 @@ func checkPerson(email, name string) error {
 
 // validName reports whether a trimmed name is valid for a user.
 func validName(name string) bool {
-	length := utf8.RuneCountInString(name)
-	return utf8.ValidString(name) && 1 <= length && length <= maxName && !strings.ContainsFunc(name, unicode.IsControl)
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName && !runes.Blank(name) &&
+		!strings.ContainsFunc(name, runes.NotInName)
 }
 
 // UserByEmail returns the user with that address, or an error with the code fault.NotFound.

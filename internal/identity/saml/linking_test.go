@@ -221,7 +221,7 @@ func TestR58_AnAccountAfterItsMember(t *testing.T) {
 func TestLookAlikeNames(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i, name := range []string{"理\u202e管", "\u2066管理", "管\u200f理", "管\x7f理", "  "} {
+	for i, name := range []string{"理\u202e管", "\u2066管理", "管\u200f理", "管\x7f理", "  ", "管\u2029理", "\u3164"} {
 		email := fmt.Sprintf("new%d@corp.example", i)
 		if _, err := f.signIn(email, email, name); err != nil {
 			t.Fatal(err)

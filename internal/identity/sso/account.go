@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -78,10 +77,8 @@ func cutAddress(email string) (local, domain string, ok bool) {
 
 // tidyName returns a name that is valid for a member, or "".
 func tidyName(name string) string {
-	// Bidirectional controls would reorder the following text, and at many identity providers people choose their own
-	// names.
-	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+	// At many identity providers people choose their own names.
+	if !utf8.ValidString(name) || runes.Blank(name) || strings.ContainsFunc(name, runes.NotInName) {
 		return ""
 	}
 	return strings.TrimSpace(runes.First(strings.Join(strings.Fields(name), " "), maxName))

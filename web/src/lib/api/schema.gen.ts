@@ -3598,7 +3598,7 @@ export interface paths {
          *     no state: `input` is the whole conversation, and `previous_response_id`, `conversation`, `background` and items of
          *     the type `item_reference` are refused, as is every other parameter that is not named here.
          *
-         *     With `store: true` the call makes a thread; without it nothing remains. A response cannot be read again.
+         *     Nothing remains of a call: `store` may only be `false`, and a response cannot be read again.
          *     A stream consists of OpenAI's events from `response.created` to `response.completed`, `response.incomplete` or
          *     `response.failed`; one that breaks off has none of the latter.
          */
