@@ -115,20 +115,14 @@ type Wait struct {
 
 // DecideToolCall approves or refuses a call of a tool. Only the person whose question is answered may decide.
 func (s *Service) DecideToolCall(ctx context.Context, actor identity.Actor, d Decision) (ToolApproval, error) {
-	return s.DecideToolCallFor(ctx, actor.Owner(), d, org.AuditActorOf(actor))
-}
-
-// DecideToolCallFor is DecideToolCall for people who are not signed in, such as those in Slack.
-func (s *Service) DecideToolCallFor(
-	ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor,
-) (ToolApproval, error) {
+	owner := actor.Owner()
 	if err := d.validate(); err != nil {
 		return ToolApproval{}, err
 	}
 	if err := s.checkEdited(ctx, owner, d); err != nil {
 		return ToolApproval{}, err
 	}
-	decided, err := s.store.DecideToolCall(ctx, owner, d, by)
+	decided, err := s.store.DecideToolCall(ctx, owner, d, org.AuditActorOf(actor))
 	if err != nil {
 		return ToolApproval{}, err
 	}
@@ -279,12 +273,7 @@ func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCaus
 	if t.Effects && g.readsUntrusted() {
 		return CauseUntrusted
 	}
-	for _, name := range permitted {
-		if name == t.Name {
-			return ""
-		}
-	}
-	if t.Rule == tool.RuleAsk {
+	if t.Rule == tool.RuleAsk && !slices.Contains(permitted, t.Name) {
 		return CauseRule
 	}
 	return ""

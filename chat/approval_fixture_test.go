@@ -14,7 +14,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
@@ -137,12 +136,14 @@ func refuse(a chat.ToolApproval, reason string) chat.Decision {
 func (f *fixture) decide(s *server, d chat.Decision) (decided chat.ToolApproval) {
 	f.t.Helper()
 	f.patiently(func() (err error) {
-		decided, err = s.DecideToolCallFor(f.t.Context(), f.owner, d, f.actor())
+		decided, err = s.DecideToolCall(f.t.Context(), f.actor(), d)
 		return err
 	})
 	return decided
 }
 
-func (f *fixture) actor() org.AuditActor {
-	return org.AuditActor{Kind: org.ByMember, ID: &f.owner.UserID}
+func (f *fixture) actor() identity.Actor { return actorOf(f.owner) }
+
+func actorOf(owner identity.Owner) identity.Actor {
+	return identity.Actor{User: identity.User{OrganizationID: owner.OrganizationID, ID: owner.UserID}}
 }

@@ -142,7 +142,7 @@ func (p *person) decideAll(ctx context.Context) {
 			for _, s := range p.at {
 				wg.Go(func() {
 					d := approve(waiting)
-					if _, err := s.DecideToolCallFor(ctx, p.f.owner, d, p.f.actor()); err != nil {
+					if _, err := s.DecideToolCall(ctx, p.f.actor(), d); err != nil {
 						return
 					}
 					p.mu.Lock()

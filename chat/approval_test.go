@@ -176,7 +176,7 @@ func TestOneDecision(t *testing.T) {
 	for i, d := range decisions {
 		wg.Go(func() {
 			at := []*server{s, other}[i%2]
-			_, errs[i] = at.DecideToolCallFor(t.Context(), f.owner, d, f.actor())
+			_, errs[i] = at.DecideToolCall(t.Context(), f.actor(), d)
 		})
 	}
 	wg.Wait()
@@ -212,7 +212,7 @@ func TestOneDecision(t *testing.T) {
 		{colleague, approve(waiting), chat.ErrNoToolCall},
 		{f.owner, chat.Decision{ID: newID(), RequestID: newID(), ArgumentsSHA256: waiting.ArgumentsSHA256}, chat.ErrNoToolCall},
 	} {
-		if _, err := s.DecideToolCallFor(t.Context(), c.by, c.d, f.actor()); !errors.Is(err, c.want) {
+		if _, err := s.DecideToolCall(t.Context(), actorOf(c.by), c.d); !errors.Is(err, c.want) {
 			t.Errorf("%v instead of %v", err, c.want)
 		}
 	}
@@ -240,13 +240,13 @@ func TestArgumentsThatWereNotShown(t *testing.T) {
 	other, list, twice := approve(waiting), approve(waiting), approve(waiting)
 	sum := sha256.Sum256([]byte(`{"to":"乙"}`))
 	other.ArgumentsSHA256, list.Arguments, twice.Arguments = sum[:], json.RawMessage(`[1]`), json.RawMessage(repeats)
-	if _, err := s.DecideToolCallFor(t.Context(), f.owner, other, f.actor()); !errors.Is(err, chat.ErrArgumentsChanged) {
+	if _, err := s.DecideToolCall(t.Context(), f.actor(), other); !errors.Is(err, chat.ErrArgumentsChanged) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if _, err := s.DecideToolCallFor(t.Context(), f.owner, list, f.actor()); err == nil {
+	if _, err := s.DecideToolCall(t.Context(), f.actor(), list); err == nil {
 		t.Error("a list was accepted")
 	}
-	if _, err := s.DecideToolCallFor(t.Context(), f.owner, twice, f.actor()); err == nil {
+	if _, err := s.DecideToolCall(t.Context(), f.actor(), twice); err == nil {
 		t.Error("a repeated name was accepted")
 	}
 	f.waits(s, 1)
@@ -322,7 +322,7 @@ func TestStopEndsAWait(t *testing.T) {
 			}
 		}
 		f.waits(at, 0)
-		if _, err := at.DecideToolCallFor(t.Context(), f.owner, approve(waiting), f.actor()); !errors.Is(err,
+		if _, err := at.DecideToolCall(t.Context(), f.actor(), approve(waiting)); !errors.Is(err,
 			chat.ErrApprovalCanceled) {
 			t.Errorf("decided: %v", err)
 		}

@@ -40,10 +40,7 @@ func (s *Service) awaitDecisions(ctx context.Context, g *generation, calls []Too
 		if s.root.Err() == nil && !errors.Is(err, errShutdown) {
 			g.state.Store(stateWriting)
 		}
-		if errors.Is(err, ErrStaleRun) {
-			s.drop(g)
-		}
-		return err
+		return s.dropStale(g, err)
 	}
 	s.own(g, since)
 	if wait.Stopped {
@@ -138,6 +135,14 @@ func (s *Service) persist(ctx context.Context, call func(context.Context) error)
 	}
 }
 
+// dropStale returns an error of a generation, which it drops if the run has ended.
+func (s *Service) dropStale(g *generation, err error) error {
+	if errors.Is(err, ErrStaleRun) {
+		s.drop(g)
+	}
+	return err
+}
+
 func (g *generation) runID() RunID { return RunID{MessageID: g.answer.ID, Run: g.answer.Run} }
 
 // askAgain makes running calls of an earlier run wait for a decision if they may not be repeated.
@@ -162,14 +167,10 @@ func (s *Service) askAgain(ctx context.Context, g *generation, tools []tool.Tool
 
 // storeAsked stores that running calls wait for decisions, and publishes them.
 func (s *Service) storeAsked(ctx context.Context, g *generation, calls []ToolCall) error {
-	err := s.persist(ctx, func(ctx context.Context) error {
+	if err := s.persist(ctx, func(ctx context.Context) error {
 		return s.store.AskAgain(ctx, s.serverID, g.runID(), calls)
-	})
-	if errors.Is(err, ErrStaleRun) {
-		s.drop(g)
-	}
-	if err != nil {
-		return err
+	}); err != nil {
+		return s.dropStale(g, err)
 	}
 	s.ensureLease()
 	s.publishAsked(g, calls)
@@ -191,14 +192,10 @@ func (s *Service) claimCalls(ctx context.Context, g *generation, calls []ToolCal
 	if len(ids) == 0 {
 		return nil
 	}
-	err := s.persist(ctx, func(ctx context.Context) error {
+	if err := s.persist(ctx, func(ctx context.Context) error {
 		return s.store.ClaimToolCalls(ctx, s.serverID, g.runID(), ids)
-	})
-	if errors.Is(err, ErrStaleRun) {
-		s.drop(g)
-	}
-	if err != nil {
-		return err
+	}); err != nil {
+		return s.dropStale(g, err)
 	}
 	for i := range calls {
 		if calls[i].State == ToolApproved {

@@ -178,22 +178,17 @@ func (s *Service) storeRound(ctx context.Context, g *generation, round ToolRound
 	case <-ctx.Done():
 		return llm.Canceled(ctx)
 	}
-	add := AddedRound{
-		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Index: len(g.rounds), ToolRound: round,
-		Sources: g.sourceIDs(),
-	}
-	err := s.persist(ctx, func(ctx context.Context) error { return s.store.AddToolRound(ctx, s.serverID, add) })
-	if errors.Is(err, ErrStaleRun) {
-		s.drop(g)
-	}
-	return err
+	add := AddedRound{RunID: g.runID(), Index: len(g.rounds), ToolRound: round, Sources: g.sourceIDs()}
+	return s.dropStale(g, s.persist(ctx, func(ctx context.Context) error {
+		return s.store.AddToolRound(ctx, s.serverID, add)
+	}))
 }
 
 // storeResult stores the result of a call. If that fails, a later run repeats the call.
 func (s *Service) storeResult(ctx context.Context, g *generation, call ToolCall) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	err := s.store.EndToolCall(within, s.serverID, RunID{MessageID: g.answer.ID, Run: g.answer.Run}, call)
+	err := s.store.EndToolCall(within, s.serverID, g.runID(), call)
 	if err != nil && !errors.Is(err, ErrStaleRun) {
 		s.log.WarnContext(ctx, "chat: result of a tool not stored", "message_id", g.answer.ID, "tool", call.Name, "err", err)
 	}

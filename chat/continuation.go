@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
-	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -91,9 +89,7 @@ func (g *generation) nextCheckpoint() (piece Checkpoint, ok bool) {
 	if reasoning, _ := g.text.Reasoning(); reasoning != "" || g.hidesSources() {
 		return Checkpoint{}, false
 	}
-	piece = Checkpoint{
-		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Start: g.checkpointed, Text: text[g.checkpointed:],
-	}
+	piece = Checkpoint{RunID: g.runID(), Start: g.checkpointed, Text: text[g.checkpointed:]}
 	if piece.Start == 0 {
 		piece.Sources = g.sourceIDs()
 	}
@@ -181,16 +177,17 @@ func (s *Service) open(ctx context.Context, g *generation, prefix string) error 
 		return nil
 	}
 	prefix = g.roundsText + prefix
-	begin := RunBeginning{
-		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Text: prefix, KeepTools: len(g.rounds) > 0,
-	}
+	begin := RunBeginning{RunID: g.runID(), Text: prefix, KeepTools: len(g.rounds) > 0}
 	if prefix != "" {
 		begin.Sources = g.known.Sources
 		begin.Continued = stream.Head{Run: g.known.Run, Continued: g.known.Continued}.Continue(len(prefix))
 		g.hasCheckpoints.Store(true)
 	}
-	if err := s.beginRun(ctx, g, begin); err != nil {
-		return err
+	// Also if the answer was stopped, because its text is kept.
+	if err := s.persist(s.root, func(ctx context.Context) error {
+		return s.store.BeginRun(ctx, s.serverID, begin)
+	}); err != nil {
+		return s.dropStale(g, err)
 	}
 	g.putRounds()
 	if prefix != "" {
@@ -209,28 +206,4 @@ func (s *Service) open(ctx context.Context, g *generation, prefix string) error 
 	s.hub.Register(g.text)
 	g.opened.Store(true)
 	return nil
-}
-
-// beginRun stores the beginning of a run, and retries until the database accepts it.
-func (s *Service) beginRun(ctx context.Context, g *generation, begin RunBeginning) error {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, s.cfg.StoreRetry) {
-		// Also if the answer was stopped, because its text is kept.
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-		err := s.store.BeginRun(within, s.serverID, begin)
-		cancel()
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, ErrStaleRun):
-			s.drop(g)
-			return err
-		case fault.CodeOf(err) != fault.Unavailable && fault.CodeOf(err) != fault.Canceled:
-			return err
-		}
-		select {
-		case <-time.After(withJitter(pause)):
-		case <-s.root.Done():
-			return errShutdown
-		}
-	}
 }

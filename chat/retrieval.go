@@ -17,17 +17,9 @@ import (
 // Tools may find further sources while an answer is written. These sources are numbered in order of completion of their
 // calls, after the sources of the answer's grounds. They are stored with their call: a later run has the same numbers.
 
-// SourceTools offers the tools that find sources. *ground.Grounder implements it.
-type SourceTools interface {
-	// SourceTools returns the tools of the answer's skill that find sources and are available for the answer. Their
-	// results have sources without numbers: see tool.Result. sources returns the sources of the answer so far.
-	SourceTools(req *AnswerRequest, sources func() []Source) []tool.Tool
-}
-
-// noSourceTools offers no tools.
-type noSourceTools struct{}
-
-func (noSourceTools) SourceTools(*AnswerRequest, func() []Source) []tool.Tool { return nil }
+// SourceTools returns the tools of the answer's skill that find sources and are available for the answer. Their results
+// have sources without numbers: see tool.Result. sources returns the sources of the answer so far.
+type SourceTools func(req *AnswerRequest, sources func() []Source) []tool.Tool
 
 // HasTool reports whether the answer may call a tool of its skill.
 func (req *AnswerRequest) HasTool(name string) bool {

@@ -95,7 +95,7 @@ func TestTakeoverKeepsNumbersOfFoundSources(t *testing.T) {
 	rounds := &roundStore{Store: f.db, ended: make(chan string, 10)}
 	crashed := f.startWith(chat.Deps{
 		Model: model, Grounder: ground, Store: rounds, Offers: continuingOffers,
-		SourceTools: library{offered: true, waits: make(chan struct{})},
+		SourceTools: library{offered: true, waits: make(chan struct{})}.SourceTools,
 	}, mute())
 	exchange := f.sendTo(crashed, f.question("調べて"))
 	call := model.Next(t)
@@ -111,7 +111,7 @@ func TestTakeoverKeepsNumbersOfFoundSources(t *testing.T) {
 	pieces := &checkpoints{Store: f.db, stored: make(chan string, 100)}
 	s := f.startWith(chat.Deps{
 		Model: second, Grounder: ground, Store: pieces, Offers: continuingOffers,
-		SourceTools: library{offered: true, waits: released},
+		SourceTools: library{offered: true, waits: released}.SourceTools,
 	}, chat.Config{Alone: true, Checkpoints: time.Millisecond})
 	call = second.Next(t)
 	want := []string{"6wait", "4a", "5b"}
@@ -126,7 +126,7 @@ func TestTakeoverKeepsNumbersOfFoundSources(t *testing.T) {
 
 	third := llmtest.NewLive()
 	last := f.startWith(chat.Deps{
-		Model: third, Grounder: ground, Offers: continuingOffers, SourceTools: library{offered: true},
+		Model: third, Grounder: ground, Offers: continuingOffers, SourceTools: library{offered: true}.SourceTools,
 	}, chat.Config{Alone: true})
 	_ = s
 	call = third.Next(t)

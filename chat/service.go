@@ -165,7 +165,10 @@ type Deps struct {
 
 	Generations GenerationCounts // Nil for a single server.
 	SourceTools SourceTools      // If nil, no tool finds sources.
-	ToolLimits  ToolLimits       // If nil, calls of tools are not limited by person and organization.
+
+	// CountTool counts a call of a tool in an answer to a person, or refuses it. It must not block. If it is nil, calls
+	// are not limited by person and organization.
+	CountTool func(owner identity.Owner, tool string) error
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -189,7 +192,7 @@ type Service struct {
 	serverID uuid.UUID
 
 	sourceTools SourceTools
-	toolLimits  ToolLimits
+	countTool   func(owner identity.Owner, tool string) error
 
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -216,8 +219,6 @@ type Service struct {
 func NewService(n Deps, cfg Config) *Service {
 	n.Grounder = cmp.Or[Grounder](n.Grounder, noGrounder{})
 	n.Tools = cmp.Or[Tools](n.Tools, noTools{})
-	n.SourceTools = cmp.Or[SourceTools](n.SourceTools, noSourceTools{})
-	n.ToolLimits = cmp.Or[ToolLimits](n.ToolLimits, noToolLimits{})
 	n.Budget = cmp.Or[Budget](n.Budget, noBudget{})
 	n.Events = cmp.Or[Events](n.Events, noEvents{})
 	n.Metrics = cmp.Or[Metrics](n.Metrics, noMetrics{})
@@ -230,7 +231,7 @@ func NewService(n Deps, cfg Config) *Service {
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
-		sourceTools: n.SourceTools, toolLimits: n.ToolLimits,
+		sourceTools: n.SourceTools, countTool: n.CountTool,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,

@@ -106,7 +106,7 @@ func TestToolAsksForInput(t *testing.T) {
 		"input.values.guest":        respond(first, tool.InputAccept, map[string]any{"people": 1.0, "other": "x"}),
 		"input.values":              respond(first, tool.InputDecline, map[string]any{"people": 1.0}),
 	} {
-		_, err := s.DecideToolCallFor(t.Context(), f.owner, d, f.actor())
+		_, err := s.DecideToolCall(t.Context(), f.actor(), d)
 		if known := fault.FieldsOf(err); len(known) != 1 || known[0].Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

@@ -98,7 +98,10 @@ func (s *Service) toolsOf(
 		return nil, nil
 	}
 	tools, err := s.tools.Of(ctx, req.Owner, req.Skill.Tools)
-	return append(tools, s.sourceTools.SourceTools(req, sources)...), err
+	if s.sourceTools != nil {
+		tools = append(tools, s.sourceTools(req, sources)...)
+	}
+	return tools, err
 }
 
 // roundsText returns the text of rounds.
@@ -270,7 +273,10 @@ func (s *Service) callTools(
 		case g.mismatches(asked.Name) >= maxMismatches:
 			call.State, call.Error = ToolFailed, mismatchedAgain
 		default:
-			err := s.toolLimits.CountTool(g.req.Owner, found.Name)
+			var err error
+			if s.countTool != nil {
+				err = s.countTool(g.req.Owner, found.Name)
+			}
 			if err == nil && found.Check != nil {
 				err = found.Check(json.RawMessage(asked.Arguments))
 				call.Mismatch = err != nil

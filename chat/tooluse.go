@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
@@ -38,14 +37,3 @@ func (g *generation) toolUses() []ToolUse {
 	}
 	return uses
 }
-
-// ToolLimits limits the calls of tools by person, organization and tool. *ratelimit.Limiter implements it.
-type ToolLimits interface {
-	// CountTool counts a call of a tool in an answer to a person, or refuses it. It must not block.
-	CountTool(owner identity.Owner, tool string) error
-}
-
-// noToolLimits sets no limit.
-type noToolLimits struct{}
-
-func (noToolLimits) CountTool(identity.Owner, string) error { return nil }

@@ -154,7 +154,7 @@ func TestCallsBeyondTheLimitFail(t *testing.T) {
 	f.giveTools()
 	model, box, limit := llmtest.NewLive(), newToolbox(), new(fewCalls)
 	limit.left.Store(2)
-	s := f.startWith(chat.Deps{Model: model, Tools: box, ToolLimits: limit}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: model, Tools: box, CountTool: limit.CountTool}, chat.Config{})
 	exchange := f.sendTo(s, f.question("調べて"))
 	model.Next(t).CallTools(calling("a", "echo", "{}"), calling("b", "echo", "{}"), calling("c", "echo", "{}"))
 	call := model.Next(t)

@@ -58,7 +58,7 @@ func (db *DB) AddToolAttempt(ctx context.Context, a toolserver.Attempt) error {
 		return secret.ErrNoKey
 	}
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockSameClient(ctx, tx, a.Owner.OrganizationID, a.ServerID, a.URL, a.ClientID); err != nil {
+		if err := lockSameClient(ctx, tx, a.OrganizationID, a.ServerID, a.URL, a.ClientID); err != nil {
 			return err
 		}
 		return send(ctx, tx, func(batch *pgx.Batch) {
@@ -66,7 +66,7 @@ func (db *DB) AddToolAttempt(ctx context.Context, a toolserver.Attempt) error {
 			batch.Queue(`
 				INSERT INTO tool_attempts (hash, browser_hash, organization_id, user_id, server_id, verifier, expires_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-				a.Hash, a.BrowserHash, a.Owner.OrganizationID, a.Owner.UserID, a.ServerID, a.Verifier, a.ExpiresAt)
+				a.Hash, a.BrowserHash, a.OrganizationID, a.UserID, a.ServerID, a.Verifier, a.ExpiresAt)
 		})
 	})
 }
@@ -79,17 +79,10 @@ func lockSameClient(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID
 }
 
 func (db *DB) TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (toolserver.Attempt, error) {
-	row, err := findRow[struct {
-		OrganizationID, UserID, ServerID uuid.UUID
-		URL, ClientID, Verifier          string
-	}](ctx, db.pool, toolserver.ErrState, `
+	return findRow[toolserver.Attempt](ctx, db.pool, toolserver.ErrState, `
 		DELETE FROM tool_attempts a USING tool_servers s
 		WHERE a.hash = $1 AND a.browser_hash = $2 AND a.expires_at > $3 AND s.id = a.server_id
 		RETURNING a.organization_id, a.user_id, a.server_id, s.url, s.client_id, a.verifier`, hash, browserHash, at)
-	return toolserver.Attempt{
-		Owner: identity.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID}, ServerID: row.ServerID,
-		URL: row.URL, ClientID: row.ClientID, Verifier: row.Verifier,
-	}, err
 }
 
 func (db *DB) ToolConnection(

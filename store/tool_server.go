@@ -39,21 +39,8 @@ const usableByPerson = `
 
 // toolRow is a row of tool_server_tools.
 type toolRow struct {
-	ServerID             uuid.UUID
-	Name, Remote         string
-	Accepted             toolserver.Definition
-	Offered              *toolserver.Definition
-	Refused              string
-	Gone                 bool
-	Rule                 tool.Rule
-	ReadOnly, Idempotent bool
-}
-
-func (r toolRow) tool() toolserver.Tool {
-	return toolserver.Tool{
-		Name: r.Name, Remote: r.Remote, Accepted: r.Accepted, Offered: r.Offered, Refused: r.Refused, Gone: r.Gone,
-		Rule: r.Rule, ReadOnly: r.ReadOnly, Idempotent: r.Idempotent,
-	}
+	toolserver.Tool
+	ServerID uuid.UUID
 }
 
 const selectTools = `
@@ -76,7 +63,7 @@ func toolServers(ctx context.Context, q querier, organizationID uuid.UUID, where
 		servers[i].GroupIDs = orNil(servers[i].GroupIDs)
 		for _, t := range tools {
 			if t.ServerID == servers[i].ID {
-				servers[i].Tools = append(servers[i].Tools, t.tool())
+				servers[i].Tools = append(servers[i].Tools, t.Tool)
 			}
 		}
 	}
@@ -126,23 +113,15 @@ func (db *DB) ToolCallable(
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	t := rows[0].tool()
+	t := rows[0].Tool
 	return t.Usable() && t.Accepted.Digest() == digest, nil
 }
 
 func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Secrets, error) {
-	row, err := findRow[struct {
-		URL    string
-		Secret string
-		OAuth  *toolserver.Authorization `db:"oauth"`
-	}](ctx, db.pool, toolserver.ErrNoServer, `
+	secrets, err := findRow[toolserver.Secrets](ctx, db.pool, toolserver.ErrNoServer, `
 		SELECT url, secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2`, organizationID, id)
-	if err != nil {
-		return toolserver.Secrets{}, err
-	}
-	secrets := toolserver.Secrets{URL: row.URL, OAuth: row.OAuth}
-	if row.Secret != "" {
-		secrets.Secret, err = db.openSecret(row.Secret, toolSecretOwner(id.String()))
+	if secrets.Secret != "" {
+		secrets.Secret, err = db.openSecret(secrets.Secret, toolSecretOwner(id.String()))
 	}
 	return secrets, err
 }
@@ -178,27 +157,22 @@ func (db *DB) AddToolServer(ctx context.Context, actor identity.Actor, server to
 
 // saveToolServer stores the settings of a server, its groups, and a new secret sealed.
 func (db *DB) saveToolServer(ctx context.Context, tx pgx.Tx, s toolserver.Server) error {
+	kept := s.NewSecret
+	if kept != nil && *kept != "" {
+		sealed, err := db.secrets.Seal([]byte(*kept), toolSecretOwner(s.ID.String()))
+		if err != nil {
+			return err
+		}
+		kept = &sealed
+	}
 	if err := exec(ctx, tx, `
 		UPDATE tool_servers
 		SET name = $3, url = $4, auth = $5, header_name = $6, client_id = $7, registered = $8, enabled = $9, everyone = $10,
-		    checked_at = $11, failure = $12, updated_at = now()
+		    checked_at = $11, failure = $12, secret = coalesce($13, secret), updated_at = now()
 		WHERE organization_id = $1 AND id = $2`,
 		s.OrganizationID, s.ID, s.Name, s.URL, s.Auth, s.HeaderName, s.ClientID, s.Registered, s.Enabled, s.Everyone,
-		s.CheckedAt, s.Failure); err != nil {
+		s.CheckedAt, s.Failure, kept); err != nil {
 		return err
-	}
-	if s.NewSecret != nil {
-		kept := ""
-		if *s.NewSecret != "" {
-			var err error
-			if kept, err = db.secrets.Seal([]byte(*s.NewSecret), toolSecretOwner(s.ID.String())); err != nil {
-				return err
-			}
-		}
-		if err := exec(ctx, tx, `UPDATE tool_servers SET secret = $3 WHERE organization_id = $1 AND id = $2`,
-			s.OrganizationID, s.ID, kept); err != nil {
-			return err
-		}
 	}
 	if err := exec(ctx, tx, `DELETE FROM tool_server_groups WHERE organization_id = $1 AND server_id = $2`,
 		s.OrganizationID, s.ID); err != nil || len(s.GroupIDs) == 0 {

@@ -82,7 +82,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	s := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skill.NewService(f.db, skill.Config{WebSearch: cfg.Searches.Web != nil}),
 		Model: f.listening(model), Feed: feed, Log: slog.New(slog.DiscardHandler),
-		Hub: stream.NewHub(stream.HubConfig{}), Grounder: grounder, SourceTools: grounder,
+		Hub: stream.NewHub(stream.HubConfig{}), Grounder: grounder, SourceTools: grounder.SourceTools,
 	}, chat.Config{Alone: true, Lease: unlimited, SendTimeout: unlimited})
 	f.must(s.Start(f.t.Context()))
 	f.t.Cleanup(func() { stop(s) })

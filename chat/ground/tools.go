@@ -15,12 +15,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 )
 
-var _ chat.SourceTools = (*Grounder)(nil)
+var _ chat.SourceTools = (*Grounder)(nil).SourceTools
 
 // callTokens bounds the passages of one call of a tool, in tokens.
 const callTokens = 8_000
 
-// SourceTools implements chat.SourceTools. The calls use the same data sources and services as Ground, with the same
+// SourceTools is a chat.SourceTools. The calls use the same data sources and services as Ground, with the same
 // checks of access.
 func (g *Grounder) SourceTools(req *chat.AnswerRequest, sources func() []chat.Source) []tool.Tool {
 	g = g.sizedFor(req.Model)

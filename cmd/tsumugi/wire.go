@@ -303,9 +303,10 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: grounder, Tools: skillTools(s.tools), SourceTools: grounder, ToolLimits: limiter,
-		Log:    s.log.With("part", "chat"),
-		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
+		Pictures: s.pictures, Grounder: grounder, Tools: skillTools(s.tools), SourceTools: grounder.SourceTools,
+		CountTool: limiter.CountTool,
+		Log:       s.log.With("part", "chat"),
+		Events:    events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 const modelsPath = "/v1/models"
@@ -239,28 +240,38 @@ func (s *Server) streamCompletion(
 	if err := response.Begin(ctx); err != nil {
 		return err
 	}
-	for copied := false; !copied; {
-		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
-			return s.Chat.Follow(ctx, actor.Owner(), exchange.Answer)
-		})
-		if err != nil {
-			return err
-		}
-		if copied = found.Text != nil; copied {
-			err = response.Copy(ctx, found.Text)
-		} else {
-			err = response.Wait(ctx, found.Opened, found.Patience)
-		}
-		found.Leave()
-		if err != nil {
-			return err
-		}
+	if err := s.watchAnswer(ctx, actor, exchange, response.Copy, response.Wait); err != nil {
+		return err
 	}
 	answer, err := s.holdForAnswer(ctx, actor, exchange, response)
 	if err != nil {
 		return err
 	}
 	return response.End(ctx, answer)
+}
+
+// watchAnswer calls watch with the text of an answer. It calls wait while no server writes one.
+func (s *Server) watchAnswer(
+	ctx context.Context, actor identity.Actor, exchange chat.Exchange,
+	watch func(context.Context, *stream.Text) error, wait func(context.Context, <-chan struct{}, time.Duration) error,
+) error {
+	for {
+		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
+			return s.Chat.Follow(ctx, actor.Owner(), exchange.Answer)
+		})
+		if err != nil {
+			return err
+		}
+		if found.Text != nil {
+			err = watch(ctx, found.Text)
+		} else {
+			err = wait(ctx, found.Opened, found.Patience)
+		}
+		found.Leave()
+		if err != nil || found.Text != nil {
+			return err
+		}
+	}
 }
 
 // holdForAnswer is waitForAnswer with comments to the client while it waits: the server that wrote the answer may have

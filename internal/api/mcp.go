@@ -293,22 +293,10 @@ func (m mcpService) findThread(ctx context.Context, id uuid.UUID) (chat.Thread, 
 func (m mcpService) awaitAnswer(ctx context.Context, exchange chat.Exchange, report func(characters int)) (
 	chat.Message, error,
 ) {
-	for followed := false; !followed; {
-		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
-			return m.Chat.Follow(ctx, m.call.actor.Owner(), exchange.Answer)
-		})
-		if err != nil {
-			return chat.Message{}, err
-		}
-		if followed = found.Text != nil; followed {
-			err = reportGrowth(ctx, found.Text, report)
-		} else {
-			err = pause(ctx, found.Opened, found.Patience)
-		}
-		found.Leave()
-		if err != nil {
-			return chat.Message{}, err
-		}
+	if err := m.watchAnswer(ctx, m.call.actor, exchange, func(ctx context.Context, text *stream.Text) error {
+		return reportGrowth(ctx, text, report)
+	}, pause); err != nil {
+		return chat.Message{}, err
 	}
 	return m.waitForAnswer(ctx, m.call.actor, exchange)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/test/must"
@@ -221,9 +220,10 @@ func TestThreadDeletedDuringThePost(t *testing.T) {
 // decide decides about a call in the app.
 func (f *fixture) decide(of chat.ToolApproval, approved bool) {
 	f.t.Helper()
-	_, err := f.chat.DecideToolCallFor(f.t.Context(), f.sato, chat.Decision{
+	actor := identity.Actor{User: identity.User{OrganizationID: f.sato.OrganizationID, ID: f.sato.UserID}}
+	_, err := f.chat.DecideToolCall(f.t.Context(), actor, chat.Decision{
 		ID: of.ID, RequestID: newID(), Approved: approved, ArgumentsSHA256: of.ArgumentsSHA256,
-	}, org.AuditActor{Kind: org.ByMember, ID: &f.sato.UserID})
+	})
 	f.must(err)
 }
 

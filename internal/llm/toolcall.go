@@ -142,18 +142,6 @@ func (t *toolCalls) end(cut bool) []ToolCall {
 	return calls
 }
 
-// withIDs gives an id to each call without one, or with one that an earlier call has.
-func withIDs(calls []ToolCall) []ToolCall {
-	known := make(map[string]bool, len(calls))
-	for i := range calls {
-		if calls[i].ID == "" || known[calls[i].ID] {
-			calls[i].ID = NewCallID()
-		}
-		known[calls[i].ID] = true
-	}
-	return calls
-}
-
 // NewCallID returns an id for a call that every provider accepts: Mistral accepts nine letters and digits only.
 func NewCallID() string {
 	return strings.ReplaceAll(uuid.NewString(), "-", "")[:9]
@@ -164,7 +152,7 @@ func NewCallID() string {
 func (a *answer) endCalls(finish FinishReason) {
 	calls := a.calls.end(finish == FinishLength)
 	if len(calls) == 0 {
-		calls = withIDs(a.textCalls.calls)
+		calls = a.textCalls.calls
 	}
 	switch {
 	case len(a.run.req.Tools) == 0: // Without tools, calls are a mistake of the model.
@@ -305,6 +293,6 @@ func (c *textCalls) parse(data []byte) bool {
 		written = encoded
 	}
 	written = cmp.Or(written, "{}")
-	c.calls = append(c.calls, ToolCall{Name: call.Name, Arguments: written})
+	c.calls = append(c.calls, ToolCall{ID: NewCallID(), Name: call.Name, Arguments: written})
 	return true
 }

@@ -5,14 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"strings"
 	"unicode"
 
-	slackgo "github.com/slack-go/slack"
-
 	"github.com/google/uuid"
+	slackgo "github.com/slack-go/slack"
+	"github.com/tidwall/gjson"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
@@ -75,52 +74,35 @@ var approvalCauses = map[chat.ApprovalCause]string{
 	chat.CauseUnknown:   "この実行は、障害の前に行われた可能性があり、結果が分かりません。承認すると、もう一度実行します。",
 }
 
+// approvalTitles are the states of requests for a decision, and for input, by a tool with a name.
+var approvalTitles = map[chat.ApprovalState]struct{ decision, input string }{
+	chat.ApprovalWaiting:  {"%sの実行を承認しますか", "%sが入力を求めています"},
+	chat.ApprovalApproved: {"✅ %sの実行を承認しました。", "✅ %sに入力しました。"},
+	chat.ApprovalDenied:   {"🚫 %sの実行を拒否しました。", "🚫 %sへの入力を断りました。"},
+	chat.ApprovalExpired:  {"⌛ %sの実行は、承認の期限が切れました。", "⌛ %sは、入力の期限が切れました。"},
+	chat.ApprovalCanceled: {
+		"⏹️ 回答が終わったため、%sの実行の承認は不要になりました。", "⏹️ 回答が終わったため、%sへの入力は不要になりました。",
+	},
+}
+
 // approvalTitle returns the state of a request for a decision. It does not include the reason of a refusal, because the
 // person has written it for the assistant.
 func approvalTitle(a chat.ToolApproval) string {
-	name := "「" + runes.OneLine(a.Title, maxTitle) + "」"
-	if a.Cause == chat.CauseInput {
-		return inputTitle(a.State, name)
+	title := approvalTitles[a.State].decision
+	switch {
+	case a.Cause == chat.CauseInput:
+		title = approvalTitles[a.State].input
+	case a.State == chat.ApprovalApproved && a.Edited:
+		title = "✅ 入力を変更して、%sの実行を承認しました。"
 	}
-	title := name + "の実行"
-	switch a.State {
-	case chat.ApprovalApproved:
-		if a.Edited {
-			return "✅ 入力を変更して、" + title + "を承認しました。"
-		}
-		return "✅ " + title + "を承認しました。"
-	case chat.ApprovalDenied:
-		return "🚫 " + title + "を拒否しました。"
-	case chat.ApprovalExpired:
-		return "⌛ " + title + "は、承認の期限が切れました。"
-	case chat.ApprovalCanceled:
-		return "⏹️ 回答が終わったため、" + title + "の承認は不要になりました。"
-	case chat.ApprovalWaiting:
-	}
-	return title + "を承認しますか"
-}
-
-// inputTitle returns the state of a request for input by the tool with a name.
-func inputTitle(state chat.ApprovalState, name string) string {
-	switch state {
-	case chat.ApprovalApproved:
-		return "✅ " + name + "に入力しました。"
-	case chat.ApprovalDenied:
-		return "🚫 " + name + "への入力を断りました。"
-	case chat.ApprovalExpired:
-		return "⌛ " + name + "は、入力の期限が切れました。"
-	case chat.ApprovalCanceled:
-		return "⏹️ 回答が終わったため、" + name + "への入力は不要になりました。"
-	case chat.ApprovalWaiting:
-	}
-	return name + "が入力を求めています"
+	return fmt.Sprintf(title, "「"+runes.OneLine(a.Title, maxTitle)+"」")
 }
 
 // readable returns the arguments of a call as text, a line or more for each field. whole is false if it is shortened.
 func readable(arguments string) (text string, whole bool) {
-	lines, err := fields(arguments)
+	lines, isObject := fields(arguments)
 	switch {
-	case err != nil && strings.TrimSpace(arguments) != "":
+	case !isObject && strings.TrimSpace(arguments) != "":
 		lines = []string{visible(arguments)}
 	case len(lines) == 0:
 		return "入力はありません。", true
@@ -135,31 +117,17 @@ func readable(arguments string) (text string, whole bool) {
 	return text, whole && text == all
 }
 
-// fields returns the lines for the fields of a JSON object, in their order.
-func fields(object string) (lines []string, _ error) {
-	d := json.NewDecoder(strings.NewReader(object))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, errors.New("slack: the arguments are no object")
+// fields returns the lines for the fields of a JSON object, in their order. ok is false for other texts.
+func fields(object string) (lines []string, ok bool) {
+	parsed := gjson.Parse(object)
+	if !json.Valid([]byte(object)) || !parsed.IsObject() {
+		return nil, false
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, err
-		}
-		key, _ := name.(string)
-		lines = append(lines, "• "+runes.OneLine(visible(key), maxTitle)+": "+value(raw))
-	}
-	if _, err := d.Token(); err != nil { // The end of the object.
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("slack: text after the arguments")
-	}
-	return lines, nil
+	parsed.ForEach(func(name, item gjson.Result) bool {
+		lines = append(lines, "• "+runes.OneLine(visible(name.Str), maxTitle)+": "+value(json.RawMessage(item.Raw)))
+		return true
+	})
+	return lines, true
 }
 
 // value returns a JSON value as text. Its later lines are indented, so that they do not look like further fields.

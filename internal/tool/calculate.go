@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/parser"
 	"go/token"
 	"math/big"
@@ -23,7 +22,7 @@ const calculateName = "calculate"
 // Bounds of a calculation.
 const (
 	maxExpression = 1_000 // In characters.
-	maxBits       = 2_048 // Of a numerator or denominator. Package constant is exact up to 4096.
+	maxBits       = 2_048 // Of a numerator or denominator.
 	maxExponent   = 500
 	maxDigits     = 20 // Decimal places of a result.
 )
@@ -141,7 +140,8 @@ func calculate(expression, unit string) (string, error) {
 	}
 	value, err := evaluate(tree)
 	if err == nil {
-		value, err = binary(value, token.QUO, constant.MakeFromLiteral(divisor, token.FLOAT, 0))
+		factor, _ := new(big.Rat).SetString(divisor) // Never fails.
+		value, err = binary(value, token.QUO, factor)
 	}
 	if err != nil {
 		return "", err
@@ -155,28 +155,26 @@ func calculate(expression, unit string) (string, error) {
 }
 
 // evaluate returns the value of a parsed expression.
-func evaluate(e ast.Expr) (constant.Value, error) {
+func evaluate(e ast.Expr) (*big.Rat, error) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return evaluate(e.X)
 	case *ast.BasicLit:
-		if e.Kind != token.INT && e.Kind != token.FLOAT || !number.MatchString(e.Value) {
-			break
+		if value, ok := new(big.Rat).SetString(e.Value); ok && number.MatchString(e.Value) {
+			return bounded(value)
 		}
-		digits := strings.TrimLeft(e.Value, "0") // 007 is octal in Go.
-		if digits == "" || digits[0] == '.' {
-			digits = "0" + digits
-		}
-		return bounded(constant.ToFloat(constant.MakeFromLiteral(digits, token.FLOAT, 0)))
 	case *ast.UnaryExpr:
 		value, err := evaluate(e.X)
-		if err != nil || e.Op != token.SUB && e.Op != token.ADD {
-			return value, orUnsupported(err, e.Op)
+		switch {
+		case err != nil || e.Op == token.ADD:
+			return value, err
+		case e.Op == token.SUB:
+			return value.Neg(value), nil
 		}
-		return constant.UnaryOp(e.Op, value, 0), nil
+		return nil, errOperator(e.Op)
 	case *ast.BinaryExpr:
 		if !slices.Contains([]token.Token{token.ADD, token.SUB, token.MUL, token.QUO}, e.Op) {
-			return nil, orUnsupported(nil, e.Op)
+			return nil, errOperator(e.Op)
 		}
 		x, err := evaluate(e.X)
 		if err != nil {
@@ -193,58 +191,43 @@ func evaluate(e ast.Expr) (constant.Value, error) {
 	return nil, fault.Errorf(fault.Invalid, "式に使えないものが含まれています。数、演算子、括弧、関数だけを使ってください。")
 }
 
-func orUnsupported(err error, op token.Token) error {
-	if err != nil {
-		return err
-	}
+func errOperator(op token.Token) error {
 	return fault.Errorf(fault.Invalid, "演算子 %s は使えません。べき乗は pow(底; 指数) で計算してください。", op)
 }
 
 // binary applies an operator to two numbers.
-func binary(x constant.Value, op token.Token, y constant.Value) (constant.Value, error) {
-	if op == token.QUO && constant.Sign(y) == 0 {
+func binary(x *big.Rat, op token.Token, y *big.Rat) (*big.Rat, error) {
+	result := new(big.Rat)
+	switch {
+	case op == token.QUO && y.Sign() == 0:
 		return nil, fault.Errorf(fault.Invalid, "0で割ることはできません。")
+	case op == token.QUO:
+		result.Quo(x, y)
+	case op == token.MUL:
+		result.Mul(x, y)
+	case op == token.SUB:
+		result.Sub(x, y)
+	default:
+		result.Add(x, y)
 	}
-	return bounded(constant.BinaryOp(x, op, y))
+	return bounded(result)
 }
 
-// bounded returns a number unless it is so large or so precise that package constant would round it.
-func bounded(v constant.Value) (constant.Value, error) {
-	r, ok := rational(v)
-	if !ok || r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
+// bounded returns a number unless it is so large or so precise that further calculations would take long.
+func bounded(r *big.Rat) (*big.Rat, error) {
+	if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
 		return nil, fault.Errorf(fault.Invalid, "計算の途中の値が大きすぎます。")
 	}
-	return v, nil
+	return r, nil
 }
-
-// rational returns a number as a fraction.
-func rational(v constant.Value) (*big.Rat, bool) {
-	switch value := constant.Val(constant.ToFloat(v)).(type) {
-	case *big.Rat:
-		return value, true
-	case int64:
-		return new(big.Rat).SetInt64(value), true
-	case *big.Int:
-		return new(big.Rat).SetInt(value), true
-	case *big.Float:
-		if value.IsInf() {
-			return nil, false
-		}
-		r, accuracy := value.Rat(nil)
-		return r, accuracy == big.Exact && r != nil
-	}
-	return nil, false
-}
-
-func fromRational(r *big.Rat) constant.Value { return constant.ToFloat(constant.Make(r)) }
 
 // call evaluates the call of a function.
-func call(e *ast.CallExpr) (constant.Value, error) {
+func call(e *ast.CallExpr) (*big.Rat, error) {
 	name, ok := e.Fun.(*ast.Ident)
 	if !ok || e.Ellipsis != token.NoPos || len(e.Args) == 0 {
 		return nil, fault.Errorf(fault.Invalid, "関数の呼び出しを読み取れませんでした。引数は ; で区切ってください。")
 	}
-	values := make([]constant.Value, len(e.Args))
+	values := make([]*big.Rat, len(e.Args))
 	for i, argument := range e.Args {
 		var err error
 		if values[i], err = evaluate(argument); err != nil {
@@ -256,10 +239,7 @@ func call(e *ast.CallExpr) (constant.Value, error) {
 		return fold(name.Name, values)
 	case "abs":
 		if len(values) == 1 {
-			if constant.Sign(values[0]) < 0 {
-				return constant.UnaryOp(token.SUB, values[0], 0), nil
-			}
-			return values[0], nil
+			return values[0].Abs(values[0]), nil
 		}
 	case "round", "floor", "ceil":
 		if len(values) <= 2 {
@@ -276,12 +256,12 @@ func call(e *ast.CallExpr) (constant.Value, error) {
 }
 
 // fold combines values to one.
-func fold(name string, values []constant.Value) (constant.Value, error) {
+func fold(name string, values []*big.Rat) (*big.Rat, error) {
 	result := values[0]
 	var err error
 	for _, v := range values[1:] {
 		switch {
-		case name == "min" && constant.Compare(v, token.LSS, result), name == "max" && constant.Compare(v, token.GTR, result):
+		case name == "min" && v.Cmp(result) < 0, name == "max" && v.Cmp(result) > 0:
 			result = v
 		case name == "sum" || name == "average":
 			if result, err = binary(result, token.ADD, v); err != nil {
@@ -290,15 +270,14 @@ func fold(name string, values []constant.Value) (constant.Value, error) {
 		}
 	}
 	if name == "average" {
-		return binary(result, token.QUO, constant.ToFloat(constant.MakeInt64(int64(len(values)))))
+		return binary(result, token.QUO, new(big.Rat).SetInt64(int64(len(values))))
 	}
 	return result, nil
 }
 
 // whole returns a whole number between bounds.
-func whole(v constant.Value, least, most int64) (int64, error) {
-	r, ok := rational(v)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() || r.Num().Int64() < least || r.Num().Int64() > most {
+func whole(r *big.Rat, least, most int64) (int64, error) {
+	if !r.IsInt() || !r.Num().IsInt64() || r.Num().Int64() < least || r.Num().Int64() > most {
 		return 0, fault.Errorf(fault.Invalid, "桁数と指数には、%d以上%d以下の整数を指定してください。", least, most)
 	}
 	return r.Num().Int64(), nil
@@ -306,7 +285,7 @@ func whole(v constant.Value, least, most int64) (int64, error) {
 
 // roundTo rounds the first value to the number of decimal places in the second one, by default 0. Halves are rounded
 // away from 0.
-func roundTo(how string, values []constant.Value) (constant.Value, error) {
+func roundTo(how string, values []*big.Rat) (*big.Rat, error) {
 	places := int64(0)
 	if len(values) == 2 {
 		var err error
@@ -314,12 +293,11 @@ func roundTo(how string, values []constant.Value) (constant.Value, error) {
 			return nil, err
 		}
 	}
-	r, _ := rational(values[0])
 	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(max(places, -places)), nil))
 	if places < 0 {
 		scale.Inv(scale)
 	}
-	scaled := new(big.Rat).Mul(r, scale)
+	scaled := new(big.Rat).Mul(values[0], scale)
 	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // Rounds down.
 	up := false
 	switch half := new(big.Int).Lsh(rest, 1).Cmp(scaled.Denom()); how {
@@ -331,21 +309,21 @@ func roundTo(how string, values []constant.Value) (constant.Value, error) {
 	if up {
 		quotient.Add(quotient, big.NewInt(1))
 	}
-	return bounded(fromRational(new(big.Rat).Quo(new(big.Rat).SetInt(quotient), scale)))
+	return bounded(scaled.Quo(scaled.SetInt(quotient), scale))
 }
 
 // power returns base to the power of a whole exponent.
-func power(base, exponent constant.Value) (constant.Value, error) {
+func power(base, exponent *big.Rat) (*big.Rat, error) {
 	n, err := whole(exponent, -maxExponent, maxExponent)
 	if err != nil {
 		return nil, err
 	}
+	result := new(big.Rat).SetInt64(1)
 	if n < 0 {
-		if base, err = binary(constant.ToFloat(constant.MakeInt64(1)), token.QUO, base); err != nil {
+		if base, err = binary(result, token.QUO, base); err != nil {
 			return nil, err
 		}
 	}
-	result := constant.ToFloat(constant.MakeInt64(1))
 	for range max(n, -n) {
 		if result, err = binary(result, token.MUL, base); err != nil {
 			return nil, err
@@ -355,8 +333,7 @@ func power(base, exponent constant.Value) (constant.Value, error) {
 }
 
 // format returns a number with commas. exact is false if it was rounded to maxDigits decimal places.
-func format(v constant.Value) (text string, exact bool) {
-	r, _ := rational(v)
+func format(r *big.Rat) (text string, exact bool) {
 	places, exact := r.FloatPrec()
 	if places > maxDigits {
 		places, exact = maxDigits, false

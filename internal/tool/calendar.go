@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/width"
+
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
@@ -100,7 +102,6 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 	return b.String(), nil
 }
 
-// dayOf returns the beginning of a day in UTC, so that all days have 24 hours.
 // distance returns a number of days after, or before, a day.
 func distance(days int, unit string) string {
 	if days < 0 {
@@ -109,6 +110,7 @@ func distance(days int, unit string) string {
 	return strconv.Itoa(days) + unit + "後"
 }
 
+// dayOf returns the beginning of a day in UTC, so that all days have 24 hours.
 func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
@@ -151,15 +153,7 @@ var (
 
 // parseDay parses a day. The empty text is today.
 func parseDay(text string, today time.Time) (time.Time, error) {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= '０' && r <= '９':
-			return r - '０' + '0'
-		case r == ' ' || r == '　':
-			return -1
-		}
-		return r
-	}, text)
+	text = strings.ReplaceAll(width.Fold.String(text), " ", "")
 	switch text {
 	case "", "today", "今日", "本日":
 		return today, nil

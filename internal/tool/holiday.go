@@ -23,10 +23,10 @@ func holiday(day time.Time) string {
 
 // namedHoliday returns the name of a holiday that is neither a moved one nor a day between two holidays.
 func namedHoliday(day time.Time) string {
-	year, month, date := day.Date()
-	if name, special := specialHoliday(year, month, date); special {
+	if name, special := specialHolidays[day.Format(time.DateOnly)]; special {
 		return name
 	}
+	year, month, date := day.Date()
 	for _, h := range holidays {
 		if h.month != month || year < h.from || h.until != 0 && year > h.until {
 			continue
@@ -79,29 +79,10 @@ var holidays = []struct {
 	{"天皇誕生日", time.December, 23, 0, 0, 2018},
 }
 
-// specialHoliday returns the holidays of 2019 to 2021 that special laws have added or moved. special is true if such a
-// law decides about the day.
-func specialHoliday(year int, month time.Month, date int) (name string, special bool) {
-	type monthDay struct {
-		month time.Month
-		date  int
-	}
-	at := monthDay{month, date}
-	switch year {
-	case 2019:
-		name, special = map[monthDay]string{
-			{time.May, 1}: "即位の日", {time.October, 22}: "即位礼正殿の儀",
-		}[at], at == monthDay{time.May, 1} || at == monthDay{time.October, 22}
-	case 2020:
-		name = map[monthDay]string{
-			{time.July, 23}: "海の日", {time.July, 24}: "スポーツの日", {time.August, 10}: "山の日",
-		}[at]
-		special = month == time.July || month == time.August || month == time.October
-	case 2021:
-		name = map[monthDay]string{
-			{time.July, 22}: "海の日", {time.July, 23}: "スポーツの日", {time.August, 8}: "山の日",
-		}[at]
-		special = month == time.July || month == time.August || month == time.October
-	}
-	return name, special
+// specialHolidays are the holidays of 2019 to 2021 that special laws have added or moved. The names of the days from which
+// they have moved holidays are empty.
+var specialHolidays = map[string]string{
+	"2019-05-01": "即位の日", "2019-10-22": "即位礼正殿の儀",
+	"2020-07-20": "", "2020-07-23": "海の日", "2020-07-24": "スポーツの日", "2020-08-10": "山の日", "2020-08-11": "", "2020-10-12": "",
+	"2021-07-19": "", "2021-07-22": "海の日", "2021-07-23": "スポーツの日", "2021-08-08": "山の日", "2021-08-11": "", "2021-10-11": "",
 }

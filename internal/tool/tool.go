@@ -1,7 +1,7 @@
 // Package tool has the tools that assistants call while they answer: their definitions for models and for people, and
 // the built-in ones.
 //
-// It imports fault, japan and the standard library. It does not use models, chats or the database.
+// It imports fault, japan, golang.org/x/text and the standard library. It does not use models, chats or the database.
 package tool
 
 import (
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -69,18 +68,8 @@ type Result struct {
 	Input *InputRequest
 }
 
-// Box is the set of the available tools.
-type Box struct{ tools []Tool }
-
-// BuiltIn returns the built-in tools. now returns the current time.
-func BuiltIn(now func() time.Time) Box {
-	return Box{[]Tool{calendarTool(now), calculateTool()}}
-}
-
-// Named returns the tools with these names that exist, in the order of the Box.
-func (b Box) Named(names []string) []Tool {
-	return slices.DeleteFunc(slices.Clone(b.tools), func(t Tool) bool { return !slices.Contains(names, t.Name) })
-}
+// BuiltIn returns the built-in tools that need no service. now returns the current time.
+func BuiltIn(now func() time.Time) []Tool { return []Tool{calendarTool(now), calculateTool()} }
 
 // Names returns the names of the built-in tools.
 func Names() []string {

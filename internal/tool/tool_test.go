@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +17,12 @@ import (
 func call(t testing.TB, name, arguments string) (string, error) {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, time.November, 27, 23, 0, 0, 0, time.UTC) }
-	tools := tool.BuiltIn(now).Named([]string{name})
-	if len(tools) != 1 || !json.Valid(tools[0].Parameters) {
-		t.Fatalf("%d tools are named %s", len(tools), name)
+	tools := tool.BuiltIn(now)
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == name })
+	if i < 0 || !json.Valid(tools[i].Parameters) {
+		t.Fatalf("no tool is named %s", name)
 	}
-	result, err := tools[0].Call(t.Context(), json.RawMessage(arguments))
+	result, err := tools[i].Call(t.Context(), json.RawMessage(arguments))
 	return result.Text, err
 }
 

@@ -26,7 +26,7 @@ import (
 // Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
 // It implements chat.Tools.
 func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error) {
-	tools := s.cfg.BuiltIn.Named(names)
+	tools := slices.DeleteFunc(slices.Clone(s.cfg.BuiltIn), func(t tool.Tool) bool { return !slices.Contains(names, t.Name) })
 	if !slices.ContainsFunc(names, tool.IsServerName) {
 		return tools, nil
 	}
@@ -36,7 +36,7 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	}
 	for _, server := range servers {
 		for _, t := range server.Tools {
-			if !slices.Contains(names, t.Name) || !t.Usable() || t.Rule == tool.RuleDeny {
+			if !slices.Contains(names, t.Name) || !t.Usable() {
 				continue
 			}
 			made := t.tool(server)

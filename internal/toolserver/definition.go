@@ -234,9 +234,7 @@ func resolvePointer(root any, ref string) (any, bool) {
 // Digest returns the hash of a definition without its claims and the earlier ones, in hexadecimal digits.
 func (d Definition) Digest() string {
 	d.Claims, d.Earlier = Claims{}, nil
-	encoded, _ := json.Marshal(d) // Never fails: the schema is valid JSON.
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:])
+	return hashOf(d)
 }
 
 // same reports whether two definitions have the same digest.

@@ -39,7 +39,7 @@ func errInput(reason string) error {
 const codeInput fault.Code = "tool_input"
 
 // newInputRequest returns the request for input in a result of a server, the forms' fields in the given orders.
-func newInputRequest(server string, result *sdk.CallToolResult, orders map[string]memberNames) (
+func newInputRequest(server string, result *sdk.CallToolResult, orders map[string][]string) (
 	*tool.InputRequest, error,
 ) {
 	switch {
@@ -64,7 +64,7 @@ func newInputRequest(server string, result *sdk.CallToolResult, orders map[strin
 }
 
 // newInputForm returns the form of a part of a request for input. Only elicitation by a form is supported.
-func newInputForm(id string, request sdk.InputRequest, order memberNames) (tool.InputForm, error) {
+func newInputForm(id string, request sdk.InputRequest, order []string) (tool.InputForm, error) {
 	asked, ok := request.(*sdk.ElicitParams)
 	switch {
 	case !ok:
@@ -106,7 +106,7 @@ func newInputForm(id string, request sdk.InputRequest, order memberNames) (tool.
 
 // fieldNames returns the names of a form's fields in the given order. Fields that it lacks follow, the required ones
 // first.
-func fieldNames(schema *jsonschema.Schema, order memberNames) []string {
+func fieldNames(schema *jsonschema.Schema, order []string) []string {
 	var names []string
 	for _, name := range slices.Concat(order, schema.Required, slices.Sorted(maps.Keys(schema.Properties))) {
 		if schema.Properties[name] != nil && !slices.Contains(names, name) {
@@ -167,12 +167,9 @@ func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
 	if slices.Contains([]string{"email", "uri", "date", "date-time"}, schema.Format) {
 		field.Format = schema.Format
 	}
-	if schema.MinLength != nil {
-		field.MinLength = max(*schema.MinLength, 0)
-	}
-	if schema.MaxLength != nil {
-		field.MaxLength = max(*schema.MaxLength, 0)
-	}
+	set(&field.MinLength, schema.MinLength)
+	set(&field.MaxLength, schema.MaxLength)
+	field.MinLength, field.MaxLength = max(field.MinLength, 0), max(field.MaxLength, 0)
 	// The dialect of a pattern is that of JavaScript. A pattern that is invalid here is for the server to check.
 	_, invalid := regexp.Compile(schema.Pattern)
 	if invalid == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern &&
@@ -195,12 +192,9 @@ func readArraySchema(field *tool.InputField, schema *jsonschema.Schema) error {
 		return errInput("項目の型に対応していない")
 	}
 	field.Type, field.Options = tool.FieldChoices, options
-	if schema.MinItems != nil {
-		field.MinItems = max(*schema.MinItems, 0)
-	}
-	if schema.MaxItems != nil {
-		field.MaxItems = max(*schema.MaxItems, 0)
-	}
+	set(&field.MinItems, schema.MinItems)
+	set(&field.MaxItems, schema.MaxItems)
+	field.MinItems, field.MaxItems = max(field.MinItems, 0), max(field.MaxItems, 0)
 	return nil
 }
 

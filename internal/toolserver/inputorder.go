@@ -3,33 +3,13 @@ package toolserver
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+
+	"github.com/tidwall/gjson"
 )
-
-// memberNames is the names of a JSON object's members in their order.
-type memberNames []string
-
-func (n *memberNames) UnmarshalJSON(object []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	_, err := decoder.Token()
-	for err == nil && decoder.More() {
-		name, _ := decoder.Token()
-		*n = append(*n, fmt.Sprint(name))
-		err = decoder.Decode(new(json.RawMessage))
-	}
-	return err
-}
-
-// orderedForm is the part of a form that has the order of its fields.
-type orderedForm struct {
-	Params struct {
-		RequestedSchema struct{ Properties memberNames }
-	}
-}
 
 // fieldOrders returns the order of the fields of each form in the last response, because the SDK loses it. The response
 // is a JSON-RPC message or a stream of events with such messages.
-func (b *bounded) fieldOrders() map[string]memberNames {
+func (b *bounded) fieldOrders() map[string][]string {
 	b.mu.Lock()
 	body := b.body
 	b.mu.Unlock()
@@ -40,14 +20,17 @@ func (b *bounded) fieldOrders() map[string]memberNames {
 			messages = append(messages, data...)
 		}
 	}
-	orders := map[string]memberNames{}
-	var message struct {
-		Result struct{ InputRequests map[string]orderedForm }
-	}
+	orders := map[string][]string{}
+	var message json.RawMessage
 	for decoder := json.NewDecoder(bytes.NewReader(messages)); decoder.Decode(&message) == nil; {
-		for id, form := range message.Result.InputRequests {
-			orders[id] = form.Params.RequestedSchema.Properties
-		}
+		gjson.GetBytes(message, "result.inputRequests").ForEach(func(id, form gjson.Result) bool {
+			orders[id.Str] = nil
+			form.Get("params.requestedSchema.properties").ForEach(func(name, _ gjson.Result) bool {
+				orders[id.Str] = append(orders[id.Str], name.Str)
+				return true
+			})
+			return true
+		})
 	}
 	return orders
 }

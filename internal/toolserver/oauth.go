@@ -3,8 +3,6 @@ package toolserver
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -96,27 +95,17 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 	}); err != nil {
 		return "", "", err
 	}
-	u, err := url.Parse(authorization.AuthorizationEndpoint)
-	if err != nil {
-		return "", "", errSetup(err, "認可サーバーのアドレスが正しくありません。")
-	}
-	challenge := sha256.Sum256([]byte(verifier))
-	query := u.Query()
-	for name, value := range map[string]string{
-		"response_type": "code", "client_id": client.ID, "redirect_uri": s.redirectURL(), "state": state,
-		"code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "code_challenge_method": "S256",
-		"resource": authorization.Resource,
-	} {
-		query.Set(name, value)
-	}
-	if len(authorization.Scopes) > 0 {
-		query.Set("scope", strings.Join(authorization.Scopes, " "))
+	options := []oauth2.AuthCodeOption{
+		oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", authorization.Resource),
 	}
 	if slices.Contains(authorization.Scopes, "offline_access") {
-		query.Set("prompt", "consent") // OpenID Connect Core, section 11.
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core, section 11.
 	}
-	u.RawQuery = query.Encode()
-	return u.String(), browser, nil
+	config := oauth2.Config{
+		Endpoint: oauth2.Endpoint{AuthURL: authorization.AuthorizationEndpoint}, ClientID: client.ID,
+		RedirectURL: s.redirectURL(), Scopes: authorization.Scopes,
+	}
+	return config.AuthCodeURL(state, options...), browser, nil
 }
 
 // personServer returns a server with OAuth that a person may use. Error: ErrNoServer.

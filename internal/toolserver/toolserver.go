@@ -83,7 +83,12 @@ func (s Server) enteredClient() string {
 
 // Settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
 func (s Server) Settings() string {
-	encoded, _ := json.Marshal([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()}) // Never fails.
+	return hashOf([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()})
+}
+
+// hashOf returns the hash of a value in JSON, in hexadecimal digits.
+func hashOf(v any) string {
+	encoded, _ := json.Marshal(v) // Never fails for the values of this package.
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
 }
@@ -203,9 +208,10 @@ type Connection struct {
 
 // Attempt is a connection in progress in a browser.
 type Attempt struct {
+	identity.Owner
+
 	Hash        []byte // SHA-256 of the state.
 	BrowserHash []byte // SHA-256 of the browser's cookie.
-	Owner       identity.Owner
 	ServerID    uuid.UUID
 	URL         string // Of the server, stored as the current one.
 	ClientID    string // Of the server, stored as the current one.

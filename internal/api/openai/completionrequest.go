@@ -1,9 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-	"strconv"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
@@ -32,7 +29,9 @@ func ParseCompletion(body []byte) (Request, error) {
 		}
 		req.takeTools(o, "function")
 		o.refuseRest()
-		req.takeMessages(o, messages)
+		c := conversation{o: o, list: "messages"}
+		o.each(c.list, messages, c.takeMessage)
+		c.end(req)
 	})
 }
 
@@ -49,18 +48,6 @@ func (req *Request) takeMaxTokens(o object) {
 			req.params.MaxTokens = *most
 		}
 	}
-}
-
-// takeMessages parses the messages of a completion.
-func (req *Request) takeMessages(o object, messages []json.RawMessage) {
-	c := conversation{o: o, list: "messages"}
-	for i, raw := range messages {
-		c.takeMessage(readObject(o.param("messages["+strconv.Itoa(i)+"]"), raw, o.wrong))
-		if *o.wrong != nil {
-			return
-		}
-	}
-	c.end(req)
 }
 
 // takeMessage parses a message of a completion.
@@ -103,8 +90,7 @@ func (c *conversation) takeAnswer(m object) {
 		return
 	}
 	c.beginRound(m.param("tool_calls"))
-	for i, raw := range calls {
-		o := readObject(m.param("tool_calls["+strconv.Itoa(i)+"]"), raw, m.wrong)
+	m.each("tool_calls", calls, func(o object) {
 		if kind := takeOr(o, "type", "function"); kind != "function" {
 			o.fail("type", InvalidValue, "function を指定してください。")
 		}
@@ -113,10 +99,7 @@ func (c *conversation) takeAnswer(m object) {
 		c.addCall(o, "id", function)
 		function.refuseRest()
 		o.refuseRest()
-		if *m.wrong != nil {
-			return
-		}
-	}
+	})
 }
 
 // takeContent takes the content of a message of a completion.

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -99,6 +98,9 @@ func (c *conversation) addResult(o object, name, id, result string) {
 
 // end sets the turns of the request, its instructions and, if the results of calls come last, its rounds.
 func (c *conversation) end(req *Request) {
+	if *c.o.wrong != nil {
+		return
+	}
 	c.endRound()
 	if last := len(c.turns) - 1; last > 0 && c.turns[last].Role == chat.RoleAssistant {
 		rounds, rest := chat.Rounds(c.turns[last].Content, c.turns[last].ToolCalls)
@@ -125,16 +127,12 @@ func (o object) takeParts(name string, read func(part object, kind string) (stri
 		return need[string](o, name), nil
 	}
 	var b strings.Builder
-	for i, raw := range o.needList(name, maxParts) {
-		part := readObject(o.param(name+"["+strconv.Itoa(i)+"]"), raw, o.wrong)
+	o.each(name, o.needList(name, maxParts), func(part object) {
 		text, shown := read(part, need[string](part, "type"))
 		part.refuseRest()
-		if *o.wrong != nil {
-			break
-		}
 		b.WriteString(text)
 		pictures = append(pictures, shown...)
-	}
+	})
 	return b.String(), pictures
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +80,16 @@ func (o object) needList(name string, most int) []json.RawMessage {
 		list = append(list, value)
 	}
 	return list
+}
+
+// each calls take with the objects of a list, the member name, until one is wrong.
+func (o object) each(name string, list []json.RawMessage, take func(object)) {
+	for i, raw := range list {
+		take(readObject(o.param(name+"["+strconv.Itoa(i)+"]"), raw, o.wrong))
+		if *o.wrong != nil {
+			return
+		}
+	}
 }
 
 // param returns the name of a member within the request, shortened if it is very long.

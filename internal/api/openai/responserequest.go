@@ -45,9 +45,7 @@ func ParseResponse(body []byte) (Request, error) {
 		take := c.prepareInput()
 		o.refuseRest()
 		take()
-		if *o.wrong == nil {
-			c.end(req)
-		}
+		c.end(req)
 	})
 }
 
@@ -101,14 +99,7 @@ func (c *conversation) prepareInput() func() {
 		return func() { c.addMessage(chat.RoleUser, text, nil, "input") }
 	}
 	items := c.o.needList("input", maxMessages)
-	return func() {
-		for i, raw := range items {
-			c.takeItem(readObject("input["+strconv.Itoa(i)+"]", raw, c.o.wrong))
-			if *c.o.wrong != nil {
-				return
-			}
-		}
-	}
+	return func() { c.o.each("input", items, c.takeItem) }
 }
 
 // takeItem parses an item of the input. Items of an earlier response have an id and a status; OpenAI's library for

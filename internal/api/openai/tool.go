@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
@@ -22,8 +21,7 @@ const (
 func (req *Request) takeTools(o object, nested string) {
 	p := &req.params
 	size := 0
-	for i, raw := range o.takeList("tools", maxTools) {
-		tool := readObject(o.param("tools["+strconv.Itoa(i)+"]"), raw, o.wrong)
+	o.each("tools", o.takeList("tools", maxTools), func(tool object) {
 		if kind := need[string](tool, "type"); kind != "function" {
 			tool.fail("type", InvalidValue, "function を指定してください。")
 		}
@@ -43,11 +41,8 @@ func (req *Request) takeTools(o object, nested string) {
 		if size += len(read.Description) + len(read.Parameters); size > maxToolText {
 			o.fail("tools", InvalidValue, "説明と引数のスキーマは、合計 %d KiB 以内にしてください。", maxToolText>>10)
 		}
-		if *o.wrong != nil {
-			return
-		}
 		p.Tools = append(p.Tools, read)
-	}
+	})
 	choice := takeToolChoice(o, nested)
 	parallel := take[bool](o, "parallel_tool_calls")
 	switch {

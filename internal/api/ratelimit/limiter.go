@@ -53,7 +53,7 @@ func (l *Limiter) Count(kind Kind, actor identity.Actor) error {
 	return l.organization[kind].take(actor.OrganizationID.String())
 }
 
-// CountTool counts a call of a tool in an answer to a person, or refuses it. It implements chat.ToolLimits.
+// CountTool counts a call of a tool in an answer to a person, or refuses it.
 func (l *Limiter) CountTool(owner identity.Owner, tool string) error {
 	person, organization := owner.UserID.String(), owner.OrganizationID.String()
 	for _, count := range []struct {
