@@ -7,7 +7,8 @@ export const NO_ANSWER = 0
 
 /**
  * A failed call. `code` is the problem's stable machine name (`network` without a response), `message` its detail,
- * `fields` the messages for single fields, `requestId` the id for support requests.
+ * `fields` the messages for single fields, `requestId` the id for support requests, `retryAfter` the seconds to wait if
+ * the server names them, else 0.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -16,14 +17,20 @@ export class ApiError extends Error {
   readonly detail: string
   readonly fields: readonly FieldError[]
   readonly requestId: string
+  readonly retryAfter: number
 
-  constructor(status: number, problem: Partial<Problem>, options?: ErrorOptions) {
+  constructor(
+    status: number,
+    problem: Partial<Problem>,
+    { retryAfter = 0, ...options }: ErrorOptions & { retryAfter?: number } = {},
+  ) {
     super(problem.detail ?? problem.title ?? UNEXPLAINED, options)
     this.status = status
     this.code = problem.code ?? (status === NO_ANSWER ? 'network' : 'unknown')
     this.detail = this.message
     this.fields = problem.errors ?? []
     this.requestId = problem.request_id ?? ''
+    this.retryAfter = retryAfter
   }
 
   /** Whether the server could not be reached. */
@@ -46,10 +53,13 @@ export async function readProblem(response: Response): Promise<ApiError> {
   } catch {
     // A proxy's HTML page, or an empty body: only the status is known.
   }
-  return new ApiError(response.status, {
-    request_id: response.headers.get('X-Request-Id') ?? '',
-    ...problem,
-  })
+  const { headers } = response
+  const retryAfter = Number(headers.get('Retry-After')) || 0
+  return new ApiError(
+    response.status,
+    { request_id: headers.get('X-Request-Id') ?? '', ...problem },
+    { retryAfter },
+  )
 }
 
 /** asApiError converts an error of fetch into an {@link ApiError}. It does not convert an abort by the caller. */

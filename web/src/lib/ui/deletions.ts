@@ -1,6 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
 import { useMemo } from 'react'
-import { ApiError } from '@/lib/api'
+import { removeAll } from '@/lib/api/removeAll'
 import { store } from './store'
 import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
 
@@ -14,6 +14,7 @@ interface Deletable {
 }
 
 interface Deletion {
+  /** The items that are not sent to the server yet. */
   readonly ids: Set<string>
   readonly timer: ReturnType<typeof setTimeout>
   /** The id of the toast with the undo button. */
@@ -35,7 +36,7 @@ export class Deletions {
 
   /** Whether an item is pending deletion. */
   has(id: string): boolean {
-    return this.#find(id) !== undefined
+    return store.get(this.#hidden).has(id)
   }
 
   /**
@@ -50,7 +51,7 @@ export class Deletions {
     }
     const deletion: Deletion = {
       ids: new Set(wanted),
-      timer: setTimeout(() => void this.#commit(deletion, true), UNDO_MS),
+      timer: setTimeout(() => void this.#commit(deletion), UNDO_MS),
       toast: offerUndo(this.#what.texts.deleted(wanted.length), undo),
     }
     this.#pending.add(deletion)
@@ -60,16 +61,16 @@ export class Deletions {
 
   /** Cancels a deletion after an undo, or after the item was deleted or changed in another tab. */
   callOff(id: string): void {
-    const deletion = this.#find(id)
+    const deletion = [...this.#pending].find(({ ids }) => ids.has(id))
     if (deletion === undefined) return
     deletion.ids.delete(id)
     if (deletion.ids.size === 0) this.#end(deletion)
     this.#hide([id], false)
   }
 
-  /** Executes pending deletions at once. */
+  /** Executes pending deletions at once, and sends what is left of those that are being executed. */
   flush = (): void => {
-    for (const deletion of this.#pending) void this.#commit(deletion, false)
+    for (const deletion of this.#pending) void this.#commit(deletion, Number.POSITIVE_INFINITY)
   }
 
   /** Subscribes to the items without pending deletions. */
@@ -78,32 +79,21 @@ export class Deletions {
     return useMemo(() => items.filter(({ id }) => !hidden.has(id)), [items, hidden])
   }
 
-  #find(id: string): Deletion | undefined {
-    return [...this.#pending].find(({ ids }) => ids.has(id))
-  }
-
   /** Ends the time to undo a deletion. */
   #end(deletion: Deletion): void {
     clearTimeout(deletion.timer)
     // A toast under the pointer stays, but its action is disabled.
     dismissToast(deletion.toast)
-    this.#pending.delete(deletion)
+    if (deletion.ids.size === 0) this.#pending.delete(deletion)
   }
 
-  async #commit(deletion: Deletion, report: boolean): Promise<void> {
+  async #commit(deletion: Deletion, lines?: number): Promise<void> {
     this.#end(deletion)
-    const ids = [...deletion.ids]
-    const results = await Promise.allSettled(ids.map(this.#what.remove))
-    const failed = ids.filter((_, at) => {
-      const result = results[at]
-      // Another tab has already deleted the item, which is not an error.
-      return (
-        result?.status === 'rejected' && !(result.reason instanceof ApiError && result.reason.status === 404)
-      )
-    })
-    this.#what.onGone(ids.filter((id) => !failed.includes(id)))
-    this.#hide(ids, false)
-    if (failed.length > 0 && report) toastFailure(this.#what.texts.failed, () => this.delete(failed))
+    const { removed, failed } = await removeAll(deletion.ids, this.#what.remove, { lines })
+    this.#end(deletion)
+    this.#what.onGone(removed)
+    this.#hide([...removed, ...failed], false)
+    if (failed.length > 0) toastFailure(this.#what.texts.failed, () => this.delete(failed))
   }
 
   #hide(ids: readonly string[], hide: boolean): void {
