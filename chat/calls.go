@@ -22,7 +22,7 @@ func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.
 		if !round.isOpen() {
 			continue
 		}
-		if err := s.open(ctx, g, ""); err != nil {
+		if err := s.open(g, ""); err != nil {
 			return err
 		}
 		if err := s.askAgain(ctx, g, tools, round.Calls); err != nil {

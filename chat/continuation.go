@@ -172,7 +172,7 @@ func (g *generation) prefix(limit int) string {
 
 // open makes the text of a generation that was taken over visible. The text begins with the known rounds and prefix, a
 // known text. Further calls have no effect.
-func (s *Service) open(ctx context.Context, g *generation, prefix string) error {
+func (s *Service) open(g *generation, prefix string) error {
 	if g.opened.Load() {
 		return nil
 	}

@@ -157,7 +157,7 @@ func (s *Service) end(ctx context.Context, g *generation, result llm.Result, err
 	}
 	// The answer may have ended before the model was asked.
 	g.restoreRounds(true)
-	if err := s.open(ctx, g, g.prefix(s.cfg.MaxAnswer)); err != nil {
+	if err := s.open(g, g.prefix(s.cfg.MaxAnswer)); err != nil {
 		s.log.WarnContext(ctx, "chat: run not begun", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
 		if errors.Is(err, errShutdown) {
 			return OutcomeHandedOver, 0
@@ -250,7 +250,7 @@ func (s *Service) releaseSlot(g *generation) {
 // model.
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
 	if err = s.ground(ctx, g); err == nil && (g.grounds.Answer != "" || g.req.Proofreads()) {
-		err = s.open(ctx, g, "")
+		err = s.open(g, "")
 	}
 	switch {
 	case err != nil:
@@ -335,12 +335,12 @@ func (s *Service) streamModel(ctx context.Context, cancel context.CancelCauseFun
 	llm.Result, error,
 ) {
 	if req.Prefix == "" {
-		if err := s.open(ctx, g, ""); err != nil {
+		if err := s.open(g, ""); err != nil {
 			return llm.Result{}, err
 		}
 	}
 	return s.model.Stream(ctx, req, func(delta string) {
-		if err := s.open(ctx, g, req.Prefix); err != nil {
+		if err := s.open(g, req.Prefix); err != nil {
 			cancel(err)
 			return
 		}

@@ -27,7 +27,7 @@ const (
 // returnCalls adds calls that are returned to the program. prefix is the text of an earlier run that the model
 // continued.
 func (s *Service) returnCalls(ctx context.Context, g *generation, prefix string, calls []llm.ToolCall) error {
-	if err := s.open(ctx, g, prefix); err != nil {
+	if err := s.open(g, prefix); err != nil {
 		return err
 	}
 	s.ensureLease()

@@ -11,6 +11,7 @@ const Store = 5 * time.Second
 
 // Call returns the context of one call of the database, which ends after Store. It is released then, or when ctx ends.
 func Call(ctx context.Context) context.Context {
-	ctx, _ = context.WithTimeout(ctx, Store) //nolint:govet,gosec // Its end releases it.
+	ctx, cancel := context.WithTimeout(ctx, Store)
+	context.AfterFunc(ctx, cancel)
 	return ctx
 }
