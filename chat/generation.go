@@ -299,7 +299,7 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	result, err := s.askOnce(ctx, cancel, g, req)
 	if err == nil && result.FinishReason == llm.FinishTools {
 		result.FinishReason = llm.FinishStop
-		err = s.returnCalls(ctx, g, req.Prefix, result.ToolCalls)
+		err = s.returnCalls(g, req.Prefix, result.ToolCalls)
 	}
 	return result, err
 }

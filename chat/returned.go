@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ const (
 
 // returnCalls adds calls that are returned to the program. prefix is the text of an earlier run that the model
 // continued.
-func (s *Service) returnCalls(ctx context.Context, g *generation, prefix string, calls []llm.ToolCall) error {
+func (s *Service) returnCalls(g *generation, prefix string, calls []llm.ToolCall) error {
 	if err := s.open(g, prefix); err != nil {
 		return err
 	}
