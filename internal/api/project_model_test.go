@@ -375,11 +375,15 @@ func (m *model) check(u identity.NewUser, history string) {
 // get makes a call that succeeds if ok, and otherwise does not find its object.
 func (m *model) get(ok bool, u identity.NewUser, path string) response {
 	m.t.Helper()
-	status := http.StatusOK
-	if !ok {
-		status = http.StatusNotFound
+	return m.do(statusIf(ok), u.Subject, "GET", path, nil)
+}
+
+// statusIf returns the status of a call that finds its object if ok.
+func statusIf(ok bool) int {
+	if ok {
+		return http.StatusOK
 	}
-	return m.do(status, u.Subject, "GET", path, nil)
+	return http.StatusNotFound
 }
 
 // openProject opens a project by one of the routes, MCP or the extension.

@@ -78,10 +78,10 @@ func (m *model) checkThreads(u identity.NewUser, roles map[uuid.UUID]string, his
 			m.callTool(u, ok, history, "ask_skill", map[string]any{"thread_id": id, "question": "絹とは"})
 		case way == 1:
 			m.readResource(u, ok, history, "tsumugi://thread/"+id.String())
+		case way == 5: // Without the body, which the event of an earlier change may cut off.
+			m.do(statusIf(ok), u.Subject, "HEAD", "/v1/message/"+thread.answer+"/stream", nil)
 		case way > 2:
-			m.get(ok, u, []string{
-				"/v1/thread/" + id.String(), "/v1/message?thread_id=" + id.String(), "/v1/message/" + thread.answer + "/stream",
-			}[way-3])
+			m.get(ok, u, []string{"/v1/thread/" + id.String(), "/v1/message?thread_id=" + id.String()}[way-3])
 		case thread.picture == "":
 		case m.removed[thread.asker]: // The picture is removed with its owner.
 			m.get(false, u, "/v1/picture/"+thread.picture)
