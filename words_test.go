@@ -49,7 +49,7 @@ var otherTexts = map[string][]string{
 	"docs/slack.md":                               {"スレッド"},
 	"internal/skill/builtin/translation.yaml":     {"会話"},
 	"web/src/features/admin/texts/slackScreen.ts": {"スレッド"},
-	"web/src/lib/markdown/texts.ts":               {"save: '保存'"}, // Beside コピー.
+	"web/src/lib/markdown/texts.ts":               {"save: '保存'"}, // The label of a button next to コピー.
 }
 
 // TestOneWordForOneThing finds unwanted words in the texts of the app, the extension, the server, the standard skills

@@ -13,7 +13,7 @@ const (
 	maxPause    = time.Second
 )
 
-// pace is a writer that pauses and discards its input.
+// pace is a writer that discards its input and pauses after each write.
 type pace struct {
 	ctx context.Context
 
@@ -21,8 +21,8 @@ type pace struct {
 	resumed time.Time
 }
 
-// NewPace returns a pace for Options, with which a backup works a third of the time. Its pauses are short, because
-// calls to the servers should wait for a few milliseconds of its work at most. They end with ctx.
+// NewPace returns a writer for Options.Pace that makes a backup pause for two thirds of the time, in many short pauses, so
+// that a call to a server is delayed by a few milliseconds at most. Canceling ctx ends a pause.
 func NewPace(ctx context.Context) io.Writer { return &pace{ctx: ctx, resumed: time.Now()} }
 
 func (p *pace) Write(piece []byte) (int, error) {

@@ -79,8 +79,8 @@ var holidays = []struct {
 	{"天皇誕生日", time.December, 23, 0, 0, 2018},
 }
 
-// specialHolidays are the holidays of 2019 to 2021 that special laws have added or moved. The names of the days from which
-// they have moved holidays are empty.
+// specialHolidays are the holidays that special laws added or moved from 2019 to 2021, by date. An empty name means that the
+// day was not a holiday in that year.
 var specialHolidays = map[string]string{
 	"2019-05-01": "即位の日", "2019-10-22": "即位礼正殿の儀",
 	"2020-07-20": "", "2020-07-23": "海の日", "2020-07-24": "スポーツの日", "2020-08-10": "山の日", "2020-08-11": "", "2020-10-12": "",

@@ -157,8 +157,8 @@ type Key struct {
 // Store is the database of a Pool. Times come from the pool's clock. Errors are faults. Events are recorded in the
 // audit log in the same transaction as the change that they describe.
 //
-// Each call has the context of timeout.Call. A limit of a whole operation would include the time for which a password
-// waits to be hashed.
+// The context of each call is one of timeout.Call, because a time limit for a whole operation would include the time that
+// a password waits to be hashed.
 type Store interface {
 	// PoolKeys returns all signing keys.
 	PoolKeys(ctx context.Context) ([]Key, error)

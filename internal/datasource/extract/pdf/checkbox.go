@@ -123,8 +123,9 @@ func (s shape) alone(lines []box) bool {
 	return left && right
 }
 
-// place returns the index at which a check box belongs among the characters: before the next one of its line, or after
-// the previous one. It takes the size of a character that is near enough to belong to the box.
+// place returns the index at which to insert a check box into the characters: before the next character of its line, or
+// after the previous one. If one of them is so near that it belongs to the box, labeled is true and the box gets its font
+// size.
 func (g *glyph) place(glyphs []glyph) (at int, labeled bool) {
 	at = len(glyphs)
 	side, nearest := g.box.x1-g.box.x0, math.Inf(1)

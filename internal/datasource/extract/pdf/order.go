@@ -339,7 +339,7 @@ func rows(group [][]segment) [][][]segment {
 	return split
 }
 
-// isCentered reports whether the first column is a label beside the middle of several lines.
+// isCentered reports whether the first column is a label that is vertically centered on several lines of the second one.
 func isCentered(columns [][]segment) bool {
 	if len(columns) != 2 || len(columns[0]) != 1 || len(bands(columns[1])) < 2 {
 		return false
@@ -348,8 +348,9 @@ func isCentered(columns [][]segment) bool {
 	return math.Abs(label.box.y0+label.box.y1-value.y0-value.y1) < label.size && value.y0 < label.box.y0-label.size/2
 }
 
-// valueLines returns the number of the last lines above a group that begin a value whose label is in the first line of
-// the group, beside the middle of the value. A wider space precedes the value.
+// valueLines returns how many of the last lines above a group belong to a value that continues in the group. The label of
+// the value is in the first line of the group and vertically centered on the value. The space above the value is wider
+// than the spaces between its lines.
 func valueLines(above, group [][]segment) int {
 	slack := 0.3 * median(group[0])
 	pitch := gapBetween(above[len(above)-1], group[0]) + slack

@@ -19,7 +19,7 @@ export async function removeAll(
   const failed: string[] = []
   let rest: Promise<void> | undefined
   const line = async () => {
-    // The loop visits ids that are added again, and not those that others have taken.
+    // Iterating over the set skips ids that were deleted from it, and includes those that are added.
     for (const id of left) {
       left.delete(id)
       try {

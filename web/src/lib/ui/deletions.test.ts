@@ -7,7 +7,7 @@ import { UNDO_MS } from './toast'
 const items = Array.from({ length: 700 }, (_, at) => ({ id: String(at) }))
 const ids = items.map(({ id }) => id)
 
-/** The server refuses more than 600 deletions until it is told to accept others. */
+/** A server that refuses deletions after the first 600 with 429, until the test resets its limit. */
 let accepted: Set<string>
 let refuses: boolean
 let calls: number

@@ -68,7 +68,7 @@ export class Deletions {
     this.#hide([id], false)
   }
 
-  /** Executes pending deletions at once, and sends what is left of those that are being executed. */
+  /** Executes all pending deletions, and sends the remaining requests of running ones. */
   flush = (): void => {
     for (const deletion of this.#pending) void this.#commit(deletion, Number.POSITIVE_INFINITY)
   }
