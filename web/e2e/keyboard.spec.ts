@@ -209,8 +209,11 @@ test.describe('the keyboard', () => {
     await expect(chat.composer).toBeFocused()
 
     await chat.turns.first().hover()
-    await page.mouse.wheel(0, -2000)
     const toEnd = page.getByRole('button', { name: '最新へ' })
+    await expect(async () => {
+      await page.mouse.wheel(0, -2000) // It has no effect while the list still scrolls to the hovered question.
+      await expect(toEnd).toBeVisible({ timeout: 2000 })
+    }).toPass()
     await toEnd.press('Enter')
     await expect(toEnd).toHaveCount(0)
     await expect(chat.composer).toBeFocused()

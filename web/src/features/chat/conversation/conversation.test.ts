@@ -1,4 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { Me } from '@/lib/api'
+import { meQuery, queryClient } from '@/lib/api/queries'
 import { type LiveAnswer, StreamFailure } from '@/lib/stream'
 import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
@@ -23,6 +25,16 @@ describe('asking', () => {
     expect(turns()[1]).toMatchObject({ live: null, message: { content: '答え', status: 'success' } })
     await vi.waitFor(() => expect(turns()[1]?.message.model).toBe('x'))
     expect(turns().map((turn) => turn.key)).toEqual(keys)
+  })
+
+  it('shows the question as the own one, also while its event has not arrived', async () => {
+    const me = { id: 'me', name: '山田 太郎' }
+    queryClient.setQueryData(meQuery.queryKey, me as Me)
+    const { conversation, turns, live, change } = setup()
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    expect(turns()[0]?.message).toMatchObject({ id: 'm001', author: me })
+    queryClient.clear()
   })
 
   it('returns a refused question, and retries the same request', async () => {

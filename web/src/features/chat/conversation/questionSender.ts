@@ -1,5 +1,6 @@
 import type { NewThreadProject } from '@/entities/thread/newChat'
 import type { Message, Picture } from '@/lib/api'
+import { meQuery, queryClient } from '@/lib/api/queries'
 import {
   type AnswerView,
   awaitedAnswer,
@@ -169,8 +170,10 @@ export class QuestionSender {
     const edited = turns[index]
     const before = edited === undefined ? turns : turns.slice(0, index)
     const parent = before.at(-1)?.message.id
+    const me = queryClient.getQueryData(meQuery.queryKey)
     const asked = {
       content: question.content,
+      ...(me && { author: { id: me.id, name: me.name } }),
       siblings: edited?.message.siblings ?? [],
       ...(parent !== undefined && { parent_id: parent }),
       ...(question.kind === 'form' && { form: { ...question.form } }),

@@ -56,7 +56,10 @@ export function optimisticId(requestId: string): string {
 export function optimisticTurns(
   requestId: string,
   threadId: string,
-  asked: Pick<Message, 'content' | 'form' | 'data_source_ids' | 'pictures' | 'parent_id' | 'siblings'>,
+  asked: Pick<
+    Message,
+    'author' | 'content' | 'form' | 'data_source_ids' | 'pictures' | 'parent_id' | 'siblings'
+  >,
   live: LiveAnswer,
   now: string,
 ): readonly [Turn, Turn] {
