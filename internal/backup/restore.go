@@ -159,7 +159,9 @@ func (s *Source) forEachFile(ctx context.Context,
 func (s *Source) removeFiles(ctx context.Context, files *bucket.Bucket) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	return forEach(ctx, len(s.files), workers, func(ctx context.Context, i int) error { return files.Discard(ctx, s.files[i].ID) })
+	return forEach(ctx, len(s.files), workers, func(ctx context.Context, i int) error {
+		return files.Discard(ctx, s.files[i].ID)
+	})
 }
 
 // load fills the tables. If compare is not nil, it is called with each table as it was read from the database again.

@@ -148,7 +148,8 @@ func (s *Service) check(server Server) error {
 	case len(server.Key) > maxKey || !keyForm.MatchString(server.Key):
 		return fault.InvalidField("key",
 			"接頭辞は、英小文字で始まる%d文字以内の英小文字、数字、_（連続や末尾は不可）で入力してください。", maxKey)
-	case runes.Blank(server.Name) || utf8.RuneCountInString(server.Name) > maxName || server.Name != runes.OneLine(server.Name, maxName):
+	case runes.Blank(server.Name) || utf8.RuneCountInString(server.Name) > maxName ||
+		server.Name != runes.OneLine(server.Name, maxName):
 		return fault.InvalidField("name", "名前は%d文字以内で入力してください。", maxName)
 	case server.Auth != AuthNone && server.Auth != AuthHeader && server.Auth != AuthOAuth:
 		return fault.InvalidField("auth", "指定できない値です。")

@@ -150,5 +150,6 @@ func (c *client) setViewers(ctx context.Context, t *testing.T, project string, v
 			})
 		}
 	}
-	must.Succeed(t, c.call(ctx, http.MethodPut, project+"/grant", map[string]any{"version": list.Version, "grants": grants}, nil))
+	must.Succeed(t, c.call(ctx, http.MethodPut, project+"/grant",
+		map[string]any{"version": list.Version, "grants": grants}, nil))
 }

@@ -72,9 +72,9 @@ type Store interface {
 	OIDCSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
 	// ChangeOIDCSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
-	// caller at a time, and returns them. If change sets Enabled, OpenID Connect replaces SAML. passwordAdmins is the number of active
-	// super-admins who can sign in with a password. If change returns an error, ChangeOIDCSettings returns it and changes
-	// nothing. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
+	// caller at a time, and returns them. If change sets Enabled, OpenID Connect replaces SAML. passwordAdmins is the
+	// number of active super-admins who can sign in with a password. If change returns an error, ChangeOIDCSettings
+	// returns it and changes nothing. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
 	ChangeOIDCSettings(
 		ctx context.Context, actor identity.Actor, action Action,
 		change func(settings *Settings, passwordAdmins int) error,

@@ -87,5 +87,6 @@ func (p *Pool) forgetDevice(ctx context.Context, in *input) (any, error) {
 	}
 	key, _ := base64.RawURLEncoding.DecodeString(text) // A malformed key matches no device.
 	err = p.store.DistrustDevice(timeout.Call(ctx), held.User.Sub, key)
-	return empty{}, refusedIf(err, fault.NotFound, &refusal{kind: "ResourceNotFoundException", message: "Device does not exist."})
+	return empty{}, refusedIf(err, fault.NotFound,
+		&refusal{kind: "ResourceNotFoundException", message: "Device does not exist."})
 }

@@ -92,8 +92,8 @@ type Store interface {
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
 	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
-	// caller at a time, and returns them. passwordAdmins is the number of active super-admins who can sign in with a password; it
-	// excludes members who have not yet accepted their invitation. If change returns an error, ChangeSAMLSettings
+	// caller at a time, and returns them. passwordAdmins is the number of active super-admins who can sign in with a
+	// password; it excludes members who have not yet accepted their invitation. If change returns an error, ChangeSAMLSettings
 	// returns it and changes nothing. If the actor is no longer an active super-admin, the error has the code
 	// fault.Forbidden.
 	ChangeSAMLSettings(

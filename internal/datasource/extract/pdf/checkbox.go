@@ -123,9 +123,9 @@ func (s shape) alone(lines []box) bool {
 	return left && right
 }
 
-// place returns the index at which to insert a check box into the characters: before the next character of its line, or
-// after the previous one. If one of them is so near that it belongs to the box, labeled is true and the box gets its font
-// size.
+// place returns the index at which to insert a check box: that of the next character in its line or, without one, the
+// index after the previous character. If one of them is close enough to be the label, labeled is true, and the box gets
+// the font size and baseline of the label.
 func (g *glyph) place(glyphs []glyph) (at int, labeled bool) {
 	at = len(glyphs)
 	side, nearest := g.box.x1-g.box.x0, math.Inf(1)

@@ -411,7 +411,9 @@ func (w *writer) table(t *table) {
 	if before == "" && body > 0 && t.likeRows(first, body, t.rows) {
 		headings = ""
 	}
-	w.lastTable = tableEnd{headings: headings, xs: t.xs, used: t.used, row: t.row(t.rows - 1), pages: pages, offset: w.out.Len()}
+	w.lastTable = tableEnd{
+		headings: headings, xs: t.xs, used: t.used, row: t.row(t.rows - 1), pages: pages, offset: w.out.Len(),
+	}
 }
 
 // paragraphStart returns the offset of the paragraph that is being written, or that of the end of a long one.

@@ -19,7 +19,7 @@ export async function removeAll(
   const failed: string[] = []
   let rest: Promise<void> | undefined
   const line = async () => {
-    // Iterating over the set skips ids that were deleted from it, and includes those that are added.
+    // A Set iterator skips deleted elements and visits elements that are added during the iteration.
     for (const id of left) {
       left.delete(id)
       try {
