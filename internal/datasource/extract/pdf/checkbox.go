@@ -82,7 +82,7 @@ func checkBoxes(shapes []shape, glyphs []glyph, lines []box) ([]glyph, []box) {
 		if mark {
 			g.r = '☑'
 		}
-		at, labeled := g.place(glyphs)
+		at, labeled := g.position(glyphs)
 		if s.dark && !mark || !labeled && !s.alone(lines) || s.isCell(regular, glyphs, lines) {
 			lines = append(lines, s.rules...)
 			continue
@@ -123,10 +123,10 @@ func (s shape) alone(lines []box) bool {
 	return left && right
 }
 
-// place returns the index at which to insert a check box: that of the next character in its line or, without one, the
+// position returns the index to insert a check box at: that of the next character in its line or, without one, the
 // index after the previous character. If one of them is close enough to be the label, labeled is true, and the box gets
 // the font size and baseline of the label.
-func (g *glyph) place(glyphs []glyph) (at int, labeled bool) {
+func (g *glyph) position(glyphs []glyph) (at int, labeled bool) {
 	at = len(glyphs)
 	side, nearest := g.box.x1-g.box.x0, math.Inf(1)
 	for i, o := range glyphs {
