@@ -311,9 +311,9 @@ func (s *Server) routes() (http.Handler, error) {
 	r.With(s.withActor).Post("/v1/message/{message_id}/suggestion", s.call(prepares, s.suggestQuestions))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync",
 		s.call(prepares, withBody(s.preprocessAndWait)))
+	r.With(sse.HalfClose, s.withAsker).Post("/v1/message/stream", s.as(waits, s.streamMessage))
 	r.Group(func(r chi.Router) {
 		r.Use(sse.HalfClose, s.withActor)
-		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))
 		r.Post("/external/chrome_extension/v1/chat/completion/stream", s.as(waits, s.streamChatCompletion))
