@@ -321,14 +321,12 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	}
 	for _, f := range found.Tools {
 		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Remote == f.Remote })
-		if i < 0 && found.Partial {
-			continue
-		}
 		if i < 0 {
-			tools = append(tools, Tool{
-				Name: toolName(s.Key, f.Remote, tools), Remote: f.Remote, Accepted: f.Definition, Refused: f.Refused,
-				Rule: tool.RuleAsk,
-			})
+			if name, free := toolName(s.Key, f.Remote, tools); free && !found.Partial {
+				tools = append(tools, Tool{
+					Name: name, Remote: f.Remote, Accepted: f.Definition, Refused: f.Refused, Rule: tool.RuleAsk,
+				})
+			}
 			continue
 		}
 		t := &tools[i]
@@ -352,24 +350,20 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	return s, changed
 }
 
-// toolName returns a name for a tool that none of the tools has. Names that are too long or taken end with a digest.
-func toolName(key, remote string, tools []Tool) string {
-	name := key + tool.Separator + strings.Map(func(r rune) rune {
+// toolName returns the name for a new tool, and whether none of the tools has it. A name that is too long or taken ends
+// with a digest. The name with the digest is taken only if a server tries to replace another tool.
+func toolName(key, remote string, tools []Tool) (name string, free bool) {
+	name = key + tool.Separator + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
 	}, remote)
-	taken := func(name string) bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
-	if len(name) <= maxToolName && !taken(name) {
-		return name
+	taken := func() bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
+	if len(name) > maxToolName || taken() {
+		sum := sha256.Sum256([]byte(remote))
+		suffix := "_" + hex.EncodeToString(sum[:8])
+		name = name[:min(len(name), maxToolName-len(suffix))] + suffix
 	}
-	sum := sha256.Sum256([]byte(remote))
-	for n := 4; ; n *= 2 { // The names of different tools may have digests with the same beginning.
-		suffix := "_" + hex.EncodeToString(sum[:n])
-		digested := name[:min(len(name), maxToolName-len(suffix))] + suffix
-		if n == 16 || !taken(digested) {
-			return digested
-		}
-	}
+	return name, !taken()
 }

@@ -149,6 +149,28 @@ func TestNamesOfTools(t *testing.T) {
 	}
 }
 
+// TestNoToolReplacesAnother: a server cannot offer a tool under the name of another one, whose definition an
+// administrator has accepted.
+func TestNoToolReplacesAnother(t *testing.T) {
+	t.Parallel()
+	remote := strings.Repeat("x", 100)
+	sum := sha256.Sum256([]byte(remote))
+	found := toolserver.Discovery{}
+	for _, n := range []int{4, 8, 16} { // The names that the digest could give.
+		suffix := fmt.Sprintf("_%x", sum[:n])
+		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote[:64-len("crm__")-len(suffix)] + suffix})
+	}
+	found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote})
+	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
+	names := map[string]bool{}
+	for _, got := range after.Tools {
+		if names[got.Name] {
+			t.Errorf("two tools are named %s", got.Name)
+		}
+		names[got.Name] = true
+	}
+}
+
 // FuzzDefinition: no schema of a server causes a crash, a definition that cannot be stored, or a check without an end.
 func FuzzDefinition(f *testing.F) {
 	for _, seed := range []string{
