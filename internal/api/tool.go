@@ -54,10 +54,8 @@ func toOrganizationTool(t toolserver.Tool) OrganizationTool {
 	record := OrganizationTool{
 		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
 		Schema: string(t.Accepted.Schema), Claims: toToolClaims(t.Accepted.Claims), State: "usable", Refused: t.Refused,
-		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange {
-			return ToolChange{Field: c.Field, Before: c.Before, After: c.After}
-		}),
-		Rule: string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
+		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
+		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 	}
 	if t.Offered != nil {
 		record.State, record.OfferedSha256 = "changed", t.Offered.Digest()
@@ -128,10 +126,8 @@ func (s *Server) acceptTool(c *call, req ToolAcceptRequest) (any, error) {
 
 func (s *Server) listToolConnections(c *call) (any, error) {
 	links, err := s.Tools.Links(c.ctx(), c.actor)
-	return ToolConnectionList{Items: convert(links, func(l toolserver.Link) ToolConnection {
-		return ToolConnection{
-			ServerID: l.Server.ID, Name: l.Server.Name, URL: l.Server.URL, ConnectedAt: utc(l.ConnectedAt),
-		}
+	return ToolConnectionList{Items: convert(links, func(s toolserver.Server) ToolConnection {
+		return ToolConnection{ServerID: s.ID, Name: s.Name, URL: s.URL, ConnectedAt: utc(s.ConnectedAt)}
 	})}, err
 }
 

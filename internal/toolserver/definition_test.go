@@ -133,7 +133,7 @@ func TestNamesOfTools(t *testing.T) {
 	}
 	for _, remote := range remotes {
 		d, _ := toolserver.NewDefinition(&sdk.Tool{Name: remote, InputSchema: json.RawMessage(`{"type":"object"}`)})
-		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote, Definition: d})
+		found.Tools = append(found.Tools, toolserver.Tool{Remote: remote, Accepted: d})
 	}
 	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
 	again, changed := after.Apply(found)
@@ -158,9 +158,9 @@ func TestNoToolReplacesAnother(t *testing.T) {
 	found := toolserver.Discovery{}
 	for _, n := range []int{4, 8, 16} { // The names that the digest could give.
 		suffix := fmt.Sprintf("_%x", sum[:n])
-		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote[:64-len("crm__")-len(suffix)] + suffix})
+		found.Tools = append(found.Tools, toolserver.Tool{Remote: remote[:64-len("crm__")-len(suffix)] + suffix})
 	}
-	found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote})
+	found.Tools = append(found.Tools, toolserver.Tool{Remote: remote})
 	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
 	names := map[string]bool{}
 	for _, got := range after.Tools {
