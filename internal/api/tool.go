@@ -51,28 +51,25 @@ func toGroups(server toolserver.Server) []SkillGroup {
 }
 
 func toOrganizationTool(t toolserver.Tool) OrganizationTool {
-	record := OrganizationTool{
-		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
-		Schema: string(t.Accepted.Schema), Claims: toToolClaims(t.Accepted.Claims), State: "usable", Refused: t.Refused,
-		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
-		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
-	}
+	claims, state, offered := t.Accepted.Claims, "usable", ""
 	if t.Offered != nil {
-		record.State, record.OfferedSha256 = "changed", t.Offered.Digest()
-		record.Claims = toToolClaims(t.Offered.Claims)
+		claims, state, offered = t.Offered.Claims, "changed", t.Offered.Digest()
 	}
 	if t.Refused != "" {
-		record.State = "refused"
+		state = "refused"
 	}
 	if t.Gone {
-		record.State = "gone"
+		state = "gone"
 	}
-	return record
-}
-
-func toToolClaims(c toolserver.Claims) ToolClaims {
-	return ToolClaims{
-		ReadOnly: c.ReadOnly, Destructive: c.Destructive, Idempotent: c.Idempotent, OpenWorld: c.OpenWorld,
+	return OrganizationTool{
+		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
+		Schema: string(t.Accepted.Schema), State: state, Refused: t.Refused, OfferedSha256: offered,
+		Claims: ToolClaims{
+			ReadOnly: claims.ReadOnly, Destructive: claims.Destructive, Idempotent: claims.Idempotent,
+			OpenWorld: claims.OpenWorld,
+		},
+		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
+		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 	}
 }
 

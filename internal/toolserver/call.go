@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -395,11 +394,3 @@ func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Se
 	defer s.close(connected)
 	return connected.read(ctx)
 }
-
-// Defaults of a Config.
-const (
-	defaultCallTimeout      = 50 * time.Second // Less than that of package chat, so that the reason is shown.
-	defaultDiscoveryTimeout = 15 * time.Second
-	defaultRecheckAfter     = 10 * time.Minute
-	defaultWatch            = time.Second
-)

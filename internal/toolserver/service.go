@@ -44,10 +44,10 @@ type Service struct {
 
 // NewService returns a Service. The caller must call Stop.
 func NewService(cfg Config, store Store, client *Connector, log *slog.Logger) *Service {
-	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, defaultCallTimeout)
-	cfg.DiscoveryTimeout = cmp.Or(cfg.DiscoveryTimeout, defaultDiscoveryTimeout)
-	cfg.RecheckAfter = cmp.Or(cfg.RecheckAfter, defaultRecheckAfter)
-	cfg.Watch = cmp.Or(cfg.Watch, defaultWatch)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 50*time.Second) // Less than in package chat, so that the reason is shown.
+	cfg.DiscoveryTimeout = cmp.Or(cfg.DiscoveryTimeout, 15*time.Second)
+	cfg.RecheckAfter = cmp.Or(cfg.RecheckAfter, 10*time.Minute)
+	cfg.Watch = cmp.Or(cfg.Watch, time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
