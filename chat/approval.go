@@ -103,9 +103,6 @@ var (
 	ErrArgumentsChanged = fault.Errorf(fault.Conflict, "表示された引数と、呼び出しの引数が異なります。画面を読み込み直してください。")
 )
 
-// approvalExpired is the error of a call without a decision in time.
-const approvalExpired = "承認の期限が切れました。"
-
 // Wait is the state of an answer's wait for decisions.
 type Wait struct {
 	Waits   bool       // A decision is missing.
@@ -224,7 +221,7 @@ func (c *ToolCall) Decide(state ApprovalState, d Decision) error {
 	isInput := approval.Cause == CauseInput
 	switch {
 	case isInput && state == ApprovalExpired:
-		c.State, c.Error = ToolFailed, inputExpired
+		c.State, c.Error = ToolFailed, "入力の期限が切れました。"
 	case isInput:
 		if err := c.respond(d); err != nil {
 			return err
@@ -252,7 +249,7 @@ func (c *ToolCall) apply(approval *Approval, d Decision) {
 			c.Result += "理由: " + d.Reason
 		}
 	default:
-		c.State, c.Error = ToolFailed, approvalExpired
+		c.State, c.Error = ToolFailed, ErrApprovalExpired.Detail
 	}
 }
 
