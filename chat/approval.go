@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -145,7 +146,7 @@ func (d Decision) validate() error {
 	if json.Unmarshal(d.Arguments, &object) != nil || object == nil {
 		return fault.InvalidField("arguments", "引数はJSONのオブジェクトで入力してください。")
 	}
-	if repeatsName(d.Arguments) {
+	if repeatsName(json.NewDecoder(bytes.NewReader(d.Arguments))) {
 		return fault.InvalidField("arguments", repeatedName)
 	}
 	return nil

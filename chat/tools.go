@@ -268,7 +268,7 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
-		case repeatsName([]byte(asked.Arguments)):
+		case repeatsName(json.NewDecoder(strings.NewReader(asked.Arguments))):
 			call.State, call.Error = ToolFailed, repeatedName
 		case g.mismatches(asked.Name) >= maxMismatches:
 			call.State, call.Error = ToolFailed, "引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
@@ -322,14 +322,9 @@ func (g *generation) mismatches(name string) (n int) {
 // repeatedName is the error of arguments with an object that repeats a name.
 const repeatedName = "引数に、同じ名前の項目が二つ以上あります。"
 
-// repeatsName reports whether an object in valid JSON has two members with the same name. People would see only one of
-// the values, and the tool may use the other one.
-func repeatsName(arguments []byte) bool {
-	return repeatsNextName(json.NewDecoder(bytes.NewReader(arguments)))
-}
-
-// repeatsNextName is repeatsName for the next value of a decoder.
-func repeatsNextName(decoder *json.Decoder) bool {
+// repeatsName reports whether an object in the next value, which is valid JSON, has two members with the same name.
+// People would see only one of their values, and the tool may use the other one.
+func repeatsName(decoder *json.Decoder) bool {
 	begin, _ := decoder.Token()
 	if begin != json.Delim('{') && begin != json.Delim('[') {
 		return false
@@ -344,7 +339,7 @@ func repeatsNextName(decoder *json.Decoder) bool {
 			}
 			names[name] = true
 		}
-		if repeatsNextName(decoder) {
+		if repeatsName(decoder) {
 			return true
 		}
 	}

@@ -55,13 +55,11 @@ type toolChunk struct {
 	ErrorText        string          `json:"errorText,omitempty"`
 	ProviderExecuted bool            `json:"providerExecuted"`
 	Dynamic          bool            `json:"dynamic"`
-	ProviderMetadata toolMetadata    `json:"providerMetadata,omitempty"`
+	ProviderMetadata toolPlace       `json:"providerMetadata,omitempty"`
 }
 
-type toolMetadata map[string]map[string]int
-
-// toolPlace returns the metadata of a call with its offset in the text.
-func toolPlace(offset int) toolMetadata { return toolMetadata{"tsumugi": {"offset": offset}} }
+// toolPlace is the metadata of a call: {"tsumugi": {"offset": the bytes of the text before it}}.
+type toolPlace map[string]map[string]int
 
 // decisionChunk is the AI SDK's tool-approval-request or tool-output-denied chunk.
 type decisionChunk struct {
@@ -74,7 +72,7 @@ type decisionChunk struct {
 func (t *Text) PutToolCall(c ToolCall) {
 	t.put(toolPart+c.ID, toolChunk{
 		Type: "tool-input-available", ToolCallID: c.ID, ToolName: c.Name, Title: c.Title, Input: c.Input,
-		ProviderExecuted: !c.Returned, Dynamic: true, ProviderMetadata: toolPlace(c.Offset),
+		ProviderExecuted: !c.Returned, Dynamic: true, ProviderMetadata: toolPlace{"tsumugi": {"offset": c.Offset}},
 	})
 }
 

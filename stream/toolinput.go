@@ -59,7 +59,7 @@ func (t *Text) appendInput(b []byte, call ToolInput) []byte {
 		t.inputs = append(t.inputs, toolInput{
 			id: call.ID, name: call.Name, quotedID: appendJSON(nil, call.ID), start: appendChunk(nil, toolChunk{
 				Type: "tool-input-start", ToolCallID: call.ID, ToolName: call.Name, Title: call.Title,
-				ProviderExecuted: true, Dynamic: true, ProviderMetadata: toolPlace(len(t.text)),
+				ProviderExecuted: true, Dynamic: true, ProviderMetadata: toolPlace{"tsumugi": {"offset": len(t.text)}},
 			}),
 		})
 		b = append(b, t.inputs[i].start...)

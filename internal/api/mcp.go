@@ -123,9 +123,6 @@ const (
 	methodCanceled     = "notifications/cancelled"
 )
 
-// maxMCPID bounds the numbers that identify a request. JSON parsers change larger ones.
-const maxMCPID = 1<<53 - 1
-
 // parseMCP parses a message of JSON-RPC.
 func parseMCP(body []byte) (m mcpMessage, err error) {
 	var envelope struct {
@@ -145,9 +142,9 @@ func parseMCP(body []byte) (m mcpMessage, err error) {
 	if envelope.Params != nil && json.Unmarshal(envelope.Params, &params) != nil {
 		return m, fault.InvalidField("params", "値の型が正しくありません。")
 	}
-	// The SDK would respond with another id.
+	// The SDK, or a JSON parser, would respond with another id.
 	id, err := strconv.ParseFloat(string(envelope.ID), 64)
-	if err == nil && (id != math.Trunc(id) || math.Abs(id) > maxMCPID) {
+	if err == nil && (id != math.Trunc(id) || math.Abs(id) >= 1<<53) {
 		return m, fault.InvalidField("id", "2の53乗未満の整数か、文字列を指定してください。")
 	}
 	m = mcpMessage{method: envelope.Method, target: params.Name, id: string(envelope.ID)}

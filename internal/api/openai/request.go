@@ -48,7 +48,7 @@ type Request struct {
 	instructions string // The text of its system messages.
 	thinking     *bool
 	params       chat.Params
-	given        []string          // The names of the parameters in params.
+	given        string            // The name of a parameter in params; "" for none.
 	renamed      map[string]string // The names of parameters that differ from those of completions.
 
 	includeUsage bool // Of a completion.
@@ -91,12 +91,10 @@ func (req *Request) takeCommon(o object) {
 	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
 }
 
-// setGiven notes which of some parameters of the answer are given.
+// setGiven notes the first of some parameters of the answer that is given.
 func (req *Request) setGiven(o object, names ...string) {
-	for _, name := range names {
-		if o.members[name] != nil {
-			req.given = append(req.given, name)
-		}
+	if i := slices.IndexFunc(names, func(name string) bool { return o.members[name] != nil }); i >= 0 {
+		req.given = names[i]
 	}
 }
 
@@ -242,8 +240,8 @@ func (req Request) TranslateError(err error) error {
 	if last := len(req.Turns) - 1; last >= 0 {
 		params["content"] = req.Turns[last].param
 	}
-	if len(req.given) > 0 {
-		params["params"] = req.given[0]
+	if req.given != "" {
+		params["params"] = req.given
 	}
 	return renameField(err, params)
 }
