@@ -22,7 +22,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/scope"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -206,7 +205,7 @@ func knownMethod(method string) string {
 // traced reports whether a path is an API call and not a file.
 func traced(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") ||
-		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/") || path == mcp.Path
+		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/") || path == mcpPath
 }
 
 // withRecovery answers a panic with a problem and logs its stack.

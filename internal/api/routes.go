@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
@@ -68,8 +67,8 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// The authorization server for clients other than the app. A client authenticates with its code or token.
 	r.Get("/.well-known/oauth-authorization-server", s.handle(s.oauthMetadata))
-	r.Get(mcp.MetadataPath, s.handle(s.resourceMetadata))
-	r.Get(mcp.MetadataPath+mcp.Path, s.handle(s.resourceMetadata))
+	r.Get(mcpMetadataPath, s.handle(s.resourceMetadata))
+	r.Get(mcpMetadataPath+mcpPath, s.handle(s.resourceMetadata))
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit)
 		r.Post("/v1/oauth2/token", s.oauth(s.token))
@@ -338,8 +337,8 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 
 	// The Model Context Protocol. The calls of a message are limited by its kind.
-	r.Get(mcp.Path, s.handle(refuseMCPStream))
-	r.With(s.withOwnOrigin, s.withActor).Post(mcp.Path, s.as(reads, s.serveMCP(s.newMCP())))
+	r.Get(mcpPath, s.handle(refuseMCPStream))
+	r.With(s.withActor).Post(mcpPath, s.as(reads, s.newMCP().serve))
 
 	// Provisioning by identity providers, in its own protocol. A client authenticates with a token of its organization.
 	r.With(withSCIMLimit).Mount(scim.Path, s.scimHandler())
