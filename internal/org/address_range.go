@@ -39,9 +39,6 @@ func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) (Addr
 func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, change func(*AddressRangeTexts)) (
 	AddressRanges, error,
 ) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return AddressRanges{}, ErrForbidden
-	}
 	return s.store.SetAddressRanges(ctx, actor, func(ranges *AddressRanges) (err error) {
 		texts := ranges.Texts()
 		change(&texts)
