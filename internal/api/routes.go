@@ -7,7 +7,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
@@ -49,7 +48,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
-		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
+		r.Get("/v1/oidc/{organization_id}/callback", s.handle(s.oidcCallback))
 	})
 	r.With(withTimeLimit, s.limitAddress(ratelimit.KindLogout), s.withOrigin).
 		Post("/v1/oidc/{organization_id}/logout", s.oidcLogout)
