@@ -238,8 +238,16 @@ func (db *DB) PurgeProjects(ctx context.Context, age time.Duration) (more bool, 
 				return true, err
 			}
 		}
-		if err := exec(ctx, tx, `DELETE FROM projects WHERE id = $1`, p.ID); err != nil {
-			return false, err
+		// The index is removed by its last turn (indexTurn.end) or, if that has been, here. The lock waits for a turn.
+		for _, sql := range []string{
+			`SELECT FROM project_indexes WHERE project_id = $1 FOR UPDATE`,
+			`DELETE FROM project_indexes i
+			 WHERE i.project_id = $1 AND NOT EXISTS (SELECT FROM project_index_changes c WHERE c.project_id = $1)`,
+			`DELETE FROM projects WHERE id = $1`,
+		} {
+			if err := exec(ctx, tx, sql, p.ID); err != nil {
+				return false, err
+			}
 		}
 		return true, audit(ctx, tx, projectEvent(p.OrganizationID, org.AuditActor{Kind: org.BySystem},
 			org.ActionProjectPurge, p.ID, p.Name, nil))
