@@ -168,16 +168,16 @@ test('the longest notices leave the composer on the screen, and can be read', as
     await expect(folds).toHaveCount(shown)
     await expect(member.getByRole('main').locator('form')).toBeInViewport({ ratio: 1 })
     await expect(member.getByRole('textbox', { name: 'スキルを検索' })).toBeInViewport({ ratio: 1 })
-    const more = member
-      .getByRole('article')
-      .first()
-      .getByRole('link', { name: /^詳しく見る/ })
+    const card = member.getByRole('article').first()
+    const [at, fold] = [await card.boundingBox(), await folds.first().boundingBox()]
+    expect((fold?.x ?? 0) - (at?.x ?? 0)).toBeGreaterThan((at?.width ?? 0) / 2)
+    const more = card.getByRole('link', { name: /^詳しく見る/ })
     await expect(more).not.toBeInViewport()
-    await folds.first().focus()
-    await member.keyboard.press('Enter')
+    await folds.first().click()
     await more.scrollIntoViewIfNeeded()
     await expect(more).toBeInViewport({ ratio: 1 })
-    await member.getByRole('button', { name: /^折りたたむ/ }).click()
+    await expect(member.getByRole('button', { name: /^折りたたむ/ })).toBeFocused()
+    await member.keyboard.press('Enter')
     await expect(more).not.toBeInViewport()
     // A link that the keyboard reaches is never hidden.
     await member.keyboard.press('Shift+Tab')
