@@ -31,7 +31,7 @@ export function UnsavedGuard({ dirty, released }: { dirty: boolean; released?: R
       onConfirm={() => blocker.proceed()}
       onClose={() => blocker.reset()}
     >
-      <p className={styles.body}>このページを離れると、保存していない変更は失われます。</p>
+      <p className={styles.body}>保存していない変更は失われます。</p>
     </ConfirmDialog>
   )
 }

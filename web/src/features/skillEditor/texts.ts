@@ -175,7 +175,6 @@ export const texts = {
     down: (name: string) => `「${name}」を下へ移動`,
     moved: (name: string, place: number, of: number) => `「${name}」は${of}件中${place}番目です。`,
     removing: (name: string) => `分類「${name}」を削除しますか？`,
-    confirmRemoval: '削除する',
     removeLead: 'この分類のスキルは、メンバーが自分用に作成したものも含めて、次の分類に移ります。',
     replacement: 'スキルの移動先',
     save: '保存する',

@@ -66,7 +66,7 @@ function Notice({ notice, onClose }: { notice: Notification; onClose: () => void
           onClick={() => setOpen(!open)}
         >
           {open ? texts.fold : texts.unfold}
-          <span className="visually-hidden">{texts.ofNotice(notice.title)}</span>
+          <span className="visually-hidden">{notice.title}</span>
         </Button>
       )}
       <IconButton size="sm" label={texts.close(notice.title)} onClick={onClose} data-close>

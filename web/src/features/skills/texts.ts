@@ -47,7 +47,6 @@ export const texts = {
   close: (title: string) => `お知らせ「${title}」を閉じる`,
   unfold: 'すべて表示',
   fold: '折りたたむ',
-  ofNotice: (title: string) => `（お知らせ「${title}」）`,
   loading: '読み込み中...',
   found: (count: number) => `${formatNumber(count)}件のスキル`,
 } as const
