@@ -34,10 +34,11 @@ const skillIconsFile: Plugin = {
 const notEverywhere =
   'FactorSetup|RecoveryCodes|PasswordRules|form\\.ts|signIn|dictation|connection/connections|identity/(identity[AM]|passkey)|thread/toolCalls|toolInputs'
 
-/** chatIcons are icons that one module of the chat uses. */
-const chatIcons =
+/** rareIcons are icons that one module of the chat, or the menu of the administration, uses. */
+const rareIcons =
   'arrow-up-right|brain|camera|corner-down-right|git-branch|image-plus|languages|message-circle-(dashed|question)|mic|' +
-  'pencil-line|share-2|shield-question-mark|shield-question|unplug|upload|volume-2|file-down'
+  'pencil-line|share-2|shield-question-mark|shield-question|unplug|upload|volume-2|file-down|' +
+  'activity|cpu|megaphone|message-square-text|puzzle|scroll-text|user-round-cog'
 
 export default defineConfig({
   plugins: [react(), skillIconsFile],
@@ -71,7 +72,7 @@ export default defineConfig({
             {
               name: 'app',
               test: new RegExp(
-                `/src/(app/main|lib/markdown/(code|diagram|tools)\\.module|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/dist/esm/(?!lucide-react|icons/index|icons/(${chatIcons})\\.)`,
+                `/src/(app/main|lib/markdown/(code|diagram|tools)\\.module|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/dist/esm/(?!lucide-react|icons/index|icons/(${rareIcons})\\.)`,
               ),
             },
             { name: 'layout', test: /\/src\/app\/HomeRoute/ },

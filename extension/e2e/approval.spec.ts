@@ -20,7 +20,7 @@ const test = base.extend<object, { server: Tsumugi }>({
 
 const answerOf = (panel: Page) => panel.locator('[data-answer]').last()
 const card = (panel: Page, name: string) => panel.getByRole('region', { name, exact: true })
-const waiting = '計算の実行を承認しますか'
+const waiting = '計算の実行を承認しますか？'
 
 /**
  * Asks a question in the panel. The skills of the extension have no tools, so the question is sent to a thread with a

@@ -340,7 +340,7 @@ test('unreadable parts are reported, and omitted parts are counted', async ({
   await expect(panel.getByText(/上限の300,000文字を超えた末尾は送信しません/)).toBeVisible()
   await panel.getByRole('button', { name: 'キャンセル' }).click()
   await page.goto('chrome://version')
-  await expect(panel.getByText(/ブラウザーの設定ページ|ツールバーの Tsumugi/)).toBeVisible()
+  await expect(panel.getByText(/ブラウザーの設定ページ|ツールバーのTsumugi/)).toBeVisible()
 })
 
 test('the Enter of a conversion does not send, the panel fits 320 px, and is accessible', async ({

@@ -62,9 +62,9 @@ for (const [name, granted] of [
   test(`an address without a Tsumugi server, ${name}`, async ({ installed: browser, site, account }) => {
     await (granted ? browser.signIn(site.url, account) : setServer(browser, site.url))
     const panel = await browser.press(await browser.open(`${site.url}/notice`))
-    await expect(screen(panel, 'Tsumugi のサーバーが見つかりません')).toBeVisible()
+    await expect(screen(panel, 'Tsumugiのサーバーが見つかりません')).toBeVisible()
     await expect(
-      panel.getByText(`${site.url} は、この拡張機能で使える Tsumugi のサーバーではありません。`),
+      panel.getByText(`${site.url} は、この拡張機能で使えるTsumugiのサーバーではありません。`),
     ).toBeVisible()
     const opened = browser.context.waitForEvent('page')
     await panel.getByRole('button', { name: '設定を開く' }).click()

@@ -75,7 +75,7 @@ var approvalCauses = map[chat.ApprovalCause]string{
 
 // approvalTitles are the states of requests for a decision, and for input, by a tool with a name.
 var approvalTitles = map[chat.ApprovalState]struct{ decision, input string }{
-	chat.ApprovalWaiting:  {"%sの実行を承認しますか", "%sが入力を求めています"},
+	chat.ApprovalWaiting:  {"%sの実行を承認しますか？", "%sが入力を求めています"},
 	chat.ApprovalApproved: {"✅ %sの実行を承認しました。", "✅ %sに入力しました。"},
 	chat.ApprovalDenied:   {"🚫 %sの実行を拒否しました。", "🚫 %sへの入力を断りました。"},
 	chat.ApprovalExpired:  {"⌛ %sの実行は、承認の期限が切れました。", "⌛ %sは、入力の期限が切れました。"},

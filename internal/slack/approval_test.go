@@ -65,7 +65,7 @@ func TestRequestForADecision(t *testing.T) {
 	d := request(chat.ApprovalWaiting, `{"件名": "打合せ", "人数": 3, "参加": ["甲", "乙"], "連絡": "<@U0TARO0001>"}`)
 	ref, sections := o.begun(d)
 	if want := []string{
-		"「予定の 登録<!channel>」の実行を承認しますか", "• 件名: 打合せ\n• 人数: 3\n• 参加: [\"甲\",\"乙\"]\n• 連絡: <@U0TARO0001>",
+		"「予定の 登録<!channel>」の実行を承認しますか？", "• 件名: 打合せ\n• 人数: 3\n• 参加: [\"甲\",\"乙\"]\n• 連絡: <@U0TARO0001>",
 	}; !reflect.DeepEqual(sections, want) {
 		t.Errorf("%q, want %q", sections, want)
 	}

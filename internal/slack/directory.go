@@ -99,7 +99,7 @@ func (a *Adapter) Check(ctx context.Context, in channel.Installation) []workspac
 	}
 	if _, _, err := a.client(in).StartSocketModeContext(ctx); err != nil {
 		return append(checks, failed("socket", refused("apps.connections.open", err,
-			"Socket Modeで接続できません。アプリレベルトークンの権限（connections:write）とSocket Modeの設定を確認してください。")))
+			"Socket Modeで接続できません。App-Level Tokenの権限（connections:write）とSocket Modeの設定を確認してください。")))
 	}
 	return append(checks, workspace.Check{Name: "socket", OK: true, Detail: "Socket Modeで接続できました。"})
 }

@@ -143,7 +143,7 @@ test.describe('the members', () => {
     await expect(line).toContainText('停止中')
 
     await choose(page, email, '削除')
-    const remove = page.getByRole('dialog', { name: '佐藤 花子さんを削除しますか' })
+    const remove = page.getByRole('dialog', { name: '佐藤 花子さんを削除しますか？' })
     await expect(remove).toContainText(email)
     await expect(remove.getByText('チャット 0件')).toBeVisible() // Until then, the button ignores clicks.
     await remove.getByRole('button', { name: '削除する' }).click()
@@ -278,12 +278,13 @@ test.describe('the members', () => {
     await choose(page, 'stays@demo.example', '削除')
     const remove = page.getByRole('button', { name: '削除する' })
     await expect(remove).toHaveAttribute('aria-busy', 'true')
-    const box = () => remove.evaluate((button) => button.getBoundingClientRect().y)
+    const cancel = page.getByRole('button', { name: 'キャンセル' })
+    const box = () => cancel.evaluate((button) => button.getBoundingClientRect().toJSON())
     const before = await box()
     await remove.click() // Ignored, because the data to be deleted are not yet listed.
     held.release()
     await expect(page.getByText(/^チャット 0件/)).toBeVisible()
-    expect(await box()).toBe(before)
+    expect(await box()).toEqual(before)
     await remove.click()
     await expect(page.getByText(/^staysさんを削除できませんでした。/)).toBeVisible()
     await expect(lineOf(page, 'stays@demo.example')).toBeVisible()
@@ -440,8 +441,8 @@ test('single sign-on is configured, tested and switched on and off', async ({ pa
 
     // Input is not lost by accident.
     await page.getByRole('link', { name: '監査ログ' }).click()
-    const unsaved = page.getByRole('dialog', { name: '変更を保存せずに移動しますか' })
-    await unsaved.getByRole('button', { name: '編集に戻る' }).click()
+    const unsaved = page.getByRole('dialog', { name: '保存せずに移動しますか？' })
+    await unsaved.getByRole('button', { name: 'このページに残る' }).click()
     await expect(xml).toHaveValue('https://idp.example/metadata')
 
     // The server's errors appear under their fields.
@@ -479,7 +480,7 @@ test('single sign-on is configured, tested and switched on and off', async ({ pa
     expect((await membersOf(account)).some((member) => member.email === person.email)).toBe(false)
 
     await page.getByRole('button', { name: 'オンにする' }).click()
-    const on = page.getByRole('dialog', { name: 'シングルサインオンをオンにしますか' })
+    const on = page.getByRole('dialog', { name: 'シングルサインオンをオンにしますか？' })
     await expect(on).toContainText('パスワードでログインできなくなります')
     expect(await breaches(page), 'switching on').toEqual([])
     await on.getByRole('button', { name: 'オンにする' }).click()

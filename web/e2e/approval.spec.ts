@@ -32,7 +32,7 @@ async function askWithCall(
   return card(page)
 }
 
-const card = (page: Page) => page.getByRole('region', { name: '計算の実行を承認しますか' })
+const card = (page: Page) => page.getByRole('region', { name: '計算の実行を承認しますか？' })
 const sidebar = (page: Page) => page.getByRole('region', { name: '対応待ち' })
 
 test('a call is approved in one of two tabs, after a reload', async ({

@@ -119,7 +119,7 @@ test.describe('connections', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token)
     await dialog.getByText('閉じる', { exact: true }).click()
     await expect(page.getByRole('listitem').filter({ hasText: '月次の集計' })).toContainText(
-      'まだ使用されていません',
+      'まだ使われていません',
     )
     const status = async () =>
       (await fetch(`${server.url}/v1/thread`, { headers: { Authorization: `Bearer ${token}` } })).status

@@ -140,6 +140,53 @@ test('a notice begins and ends at the configured times, and is deleted before', 
   await expect(short).toContainText('終了')
 })
 
+test('the longest notices leave the composer on the screen, and can be read', async ({
+  account,
+  pageAs,
+  signIn,
+}) => {
+  const ids: string[] = []
+  for (const name of ['一', '二', '三']) {
+    const created = await account.call('POST', '/v1/notification', {
+      request_id: crypto.randomUUID(),
+      title: name.repeat(200),
+      body: '長いお知らせの本文'.repeat(222),
+      url: 'https://example.com/notice',
+      level: 'info',
+      audience: 'all',
+    })
+    ids.push(((await created.json()) as { id: string }).id)
+  }
+  const member = await pageAs(await signIn('user'))
+  for (const [size, shown] of [
+    [{ width: 1440, height: 900 }, 3],
+    [{ width: 390, height: 844 }, 1],
+  ] as const) {
+    await member.setViewportSize(size)
+    await member.goto('/home/skill')
+    const folds = member.getByRole('button', { name: /^すべて表示/ })
+    await expect(folds).toHaveCount(shown)
+    await expect(member.getByRole('main').locator('form')).toBeInViewport({ ratio: 1 })
+    await expect(member.getByRole('textbox', { name: 'スキルを検索' })).toBeInViewport({ ratio: 1 })
+    const card = member.getByRole('article').first()
+    const [at, fold] = [await card.boundingBox(), await folds.first().boundingBox()]
+    expect((fold?.x ?? 0) - (at?.x ?? 0)).toBeGreaterThan((at?.width ?? 0) / 2)
+    const more = card.getByRole('link', { name: /^詳しく見る/ })
+    await expect(more).not.toBeInViewport()
+    await folds.first().click()
+    await more.scrollIntoViewIfNeeded()
+    await expect(more).toBeInViewport({ ratio: 1 })
+    await expect(member.getByRole('button', { name: /^折りたたむ/ })).toBeFocused()
+    await member.keyboard.press('Enter')
+    await expect(more).not.toBeInViewport()
+    // A link that the keyboard reaches is never hidden.
+    await member.keyboard.press('Shift+Tab')
+    await expect(more).toBeFocused()
+    await expect(more).toBeInViewport({ ratio: 1 })
+  }
+  for (const id of ids) await account.call('POST', `/v1/notification/${id}/end`)
+})
+
 test('operators’ notices are read-only; the pages are accessible', async ({ page, server }) => {
   await server.publish('定期メンテナンス', '22時から')
   await open(page, '/admin/notice', 'お知らせ')

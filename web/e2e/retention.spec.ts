@@ -23,7 +23,7 @@ test('an administrator sets the retention of threads, and sees its effect', asyn
   await page.getByRole('link', { name: 'メンバー' }).click()
   await page.getByRole('button', { name: 'このページに残る' }).click()
   await save.click()
-  const dialog = page.getByRole('dialog', { name: '90日を過ぎたチャットを削除しますか' })
+  const dialog = page.getByRole('dialog', { name: '90日を過ぎたチャットを削除しますか？' })
   await dialog.getByRole('button', { name: 'キャンセル' }).click()
   await save.click()
   await dialog.getByRole('button', { name: '削除を有効にする' }).click()

@@ -125,7 +125,7 @@ test('an administrator configures single sign-on, and members sign in with it', 
     await page.getByRole('link', { name: 'メンバー' }).click()
     await page.getByRole('button', { name: `${hanako.name}さんの操作` }).click()
     await page.getByRole('menuitem', { name: 'パスワードの招待を送信' }).click()
-    const asked = page.getByRole('dialog', { name: `${hanako.name}さんにパスワードの招待を送信しますか` })
+    const asked = page.getByRole('dialog', { name: `${hanako.name}さんにパスワードの招待を送信しますか？` })
     expect(await breaches(page), 'the dialog').toEqual([])
     await asked.getByRole('button', { name: '送信する' }).click()
     await expect(page.getByText(`${hanako.name}さんにパスワードの招待を送信しました。`)).toBeVisible()

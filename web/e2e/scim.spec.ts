@@ -20,7 +20,7 @@ function identityProvider(address: string, token: string) {
     })
 }
 
-const title = 'ユーザープロビジョニング (SCIM)'
+const title = 'ユーザープロビジョニング（SCIM）'
 
 test('an administrator creates a token, sees the calls of the identity provider, and revokes the token', async ({
   page,

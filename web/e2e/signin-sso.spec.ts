@@ -173,7 +173,7 @@ test.describe('single sign-on', () => {
     await page.waitForURL('**/login/link')
     await page.getByLabel('パスワード', { exact: true }).fill(password)
     await page.keyboard.press('Enter')
-    await expect(page.getByText('シングルサインオンとこのアカウントを連携しますか')).toBeVisible()
+    await expect(page.getByText('シングルサインオンとこのアカウントを連携しますか？')).toBeVisible()
     await page.getByRole('button', { name: '連携しない' }).click()
     await page.waitForURL('**/login')
     expect(await readToken(page)).toBeNull()

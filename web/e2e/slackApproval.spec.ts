@@ -70,7 +70,7 @@ test('a call is approved with a button in the thread, or in the app', async ({
 
   await test.step('only the person who asked decides', async () => {
     const request = await ask('東京の金額を計算してください。')
-    expect(content(request)).toContain('「計算」の実行を承認しますか')
+    expect(content(request)).toContain('「計算」の実行を承認しますか？')
     await slack.press(Slack.taro.id, request, 'tsumugi_approve')
     await expect
       .poll(
@@ -90,7 +90,7 @@ test('a call is approved with a button in the thread, or in the app', async ({
     const request = await ask('大阪の金額を計算してください。')
     const address = content(request).match(/https?:[^"]*\/chat\/[\w-]+/)?.[0] ?? ''
     await page.goto(address)
-    const card = page.getByRole('region', { name: '計算の実行を承認しますか' })
+    const card = page.getByRole('region', { name: '計算の実行を承認しますか？' })
     await card.getByRole('button', { name: '拒否' }).click()
     await card.getByRole('button', { name: '拒否する' }).click()
     await shows(request, '拒否しました')

@@ -315,7 +315,7 @@ func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error)
 	checks := s.directory.Check(ctx, in)
 	if s.socketOnly() && in.Credentials.AppToken == "" {
 		checks = append(checks, Check{Name: "address", Detail: "公開URLがhttp://のため、Slackからイベントを受け取れません。" +
-			"https://のURLにするか、アプリレベルトークンを登録してSocket Modeを使ってください。"})
+			"https://のURLにするか、App-Level Tokenを登録してSocket Modeを使ってください。"})
 	}
 	return checks, nil
 }

@@ -119,7 +119,7 @@ test('single sign-on, provisioning and a second factor', async ({ page, account 
   await shoot(page, {
     name: 'admin-scim',
     open: async () => {
-      await at('/admin/scim', 'ユーザープロビジョニング (SCIM)')(page)
+      await at('/admin/scim', 'ユーザープロビジョニング（SCIM）')(page)
       await expect(page.getByRole('table', { name: '最近の呼び出し' })).toContainText('エラー（409）')
     },
   })

@@ -62,7 +62,7 @@ test('tools of a server, and a call that waits for approval', async ({ page, acc
   await chat.ask(sample.toolQuestion)
   await shoot(page, {
     name: 'chat-approval',
-    open: () => expect(page.getByRole('region', { name: /商談の登録の実行を承認しますか/ })).toBeVisible(),
+    open: () => expect(page.getByRole('region', { name: /商談の登録の実行を承認しますか？/ })).toBeVisible(),
   })
   await page.getByRole('button', { name: '承認', exact: true }).click()
   await shoot(page, {

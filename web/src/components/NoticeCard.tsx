@@ -1,5 +1,5 @@
 import { Info, TriangleAlert, Wrench } from 'lucide-react'
-import type { ReactNode } from 'react'
+import type { ReactNode, Ref } from 'react'
 import type { Notification } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate } from '@/lib/ui/dates'
@@ -15,16 +15,19 @@ export const noticeLevels = { info: 'お知らせ', warning: 'ご注意', mainte
 export function NoticeCard({
   notice,
   className,
+  text,
   children,
 }: {
   notice: Pick<Notification, 'title' | 'body' | 'url' | 'level' | 'published_at'>
   className?: string | undefined
+  text?: Ref<HTMLDivElement>
   children?: ReactNode
 }) {
   return (
     <NoticeBox
       level={notice.level}
       className={className}
+      text={text}
       title={
         <>
           {notice.title}
@@ -50,18 +53,20 @@ interface NoticeBoxProps {
   readonly level: Notification['level']
   readonly title: ReactNode
   readonly className?: string | undefined
+  /** A reference to the box of the title and the text. */
+  readonly text?: Ref<HTMLDivElement> | undefined
   /** The content after the text, such as a button. */
   readonly end?: ReactNode
   readonly children: ReactNode
 }
 
 /** The box of a notice: its level as an icon, its title, its text. */
-export function NoticeBox({ level, title, className, end, children }: NoticeBoxProps) {
+export function NoticeBox({ level, title, className, text, end, children }: NoticeBoxProps) {
   const Icon = icons[level]
   return (
     <article className={cx(styles.notice, className)} data-level={level}>
       <Icon size={18} aria-label={noticeLevels[level]} />
-      <div>
+      <div ref={text}>
         <h2>{title}</h2>
         {children}
       </div>

@@ -6,15 +6,7 @@ import styles from './UnsavedGuard.module.css'
 /**
  * Asks for confirmation before leaving a page with unsaved changes, within the app or by closing it, unless `released`.
  */
-export function UnsavedGuard({
-  dirty,
-  released,
-  words,
-}: {
-  dirty: boolean
-  released?: RefObject<boolean>
-  words: { title: string; body: string; stay: string; leave: string }
-}) {
+export function UnsavedGuard({ dirty, released }: { dirty: boolean; released?: RefObject<boolean> }) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) =>
       dirty && !released?.current && currentLocation.pathname !== nextLocation.pathname,
@@ -32,14 +24,14 @@ export function UnsavedGuard({
   if (blocker.state !== 'blocked') return null
   return (
     <ConfirmDialog
-      title={words.title}
-      confirm={words.leave}
-      cancel={words.stay}
+      title="保存せずに移動しますか？"
+      confirm="保存せずに移動"
+      cancel="このページに残る"
       danger
       onConfirm={() => blocker.proceed()}
       onClose={() => blocker.reset()}
     >
-      <p className={styles.body}>{words.body}</p>
+      <p className={styles.body}>保存していない変更は失われます。</p>
     </ConfirmDialog>
   )
 }

@@ -150,7 +150,13 @@ it.each([
   ['of a group', GroupEdit, '説明任意', '大阪', { description: '大阪' }],
   ['of the limit of a group', GroupEdit, '1人あたりの月の上限（トークン）任意', '', { token_limit: null }],
   ['of a tool server', ServerEdit, '名前', '営業支援', { name: '営業支援' }],
-  ['of the users of a tool server', ServerEdit, '使える人', 'everyone', { everyone: true, group_ids: [] }],
+  [
+    'of the users of a tool server',
+    ServerEdit,
+    '利用できるメンバー',
+    'everyone',
+    { everyone: true, group_ids: [] },
+  ],
   [
     'of sessions',
     Limits,

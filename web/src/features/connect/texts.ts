@@ -3,7 +3,7 @@ export const texts = {
   home: 'Tsumugi スキル一覧',
   loading: '読み込み中...',
   title: 'アプリの接続',
-  asks: (client: string) => `「${client}」が、Tsumugi への接続を求めています。`,
+  asks: (client: string) => `「${client}」が、Tsumugiへの接続を求めています。`,
   account: '接続するアカウント',
   scopes: '許可すると、このアプリは次のことができます。',
   leadsTo: (host: string) => {

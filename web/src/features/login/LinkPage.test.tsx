@@ -39,7 +39,7 @@ describe('the link of an administrator to their single sign-on', () => {
     server.replies.push([200, { email: 'admin@demo.example' }], [200, way('federated_idp')], [200, tokens])
     show()
     await userEvent.type(await screen.findByLabelText('パスワード'), 'secret{Enter}')
-    await screen.findByText('シングルサインオンとこのアカウントを連携しますか')
+    await screen.findByText('シングルサインオンとこのアカウントを連携しますか？')
   }
 
   it('requests the password and the consent to link, and continues with the code', async () => {
@@ -77,7 +77,7 @@ describe('the link of an administrator to their single sign-on', () => {
     show()
     await userEvent.type(await screen.findByLabelText('パスワード'), 'bad{Enter}')
     expect(await screen.findByText('メールアドレスまたはパスワードが正しくありません。')).toBeTruthy()
-    expect(screen.queryByText(/連携しますか/)).toBeNull()
+    expect(screen.queryByText(/連携しますか？/)).toBeNull()
   })
 
   it('shows an error when the link has expired', async () => {

@@ -116,7 +116,7 @@ function Editor({ loaded }: { loaded: Project }) {
           }}
         />
       )}
-      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
+      <UnsavedGuard dirty={dirty} />
     </>
   )
 }

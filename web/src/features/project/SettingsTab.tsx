@@ -175,7 +175,7 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
           {words.save}
         </Button>
       </form>
-      <UnsavedGuard dirty={dirty} released={ended} words={texts.unsaved} />
+      <UnsavedGuard dirty={dirty} released={ended} />
     </Section>
   )
 }

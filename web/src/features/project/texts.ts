@@ -53,13 +53,6 @@ export const texts = {
 
   most: (count: number) => `一度に追加できるのは${count}件までです。`,
 
-  unsaved: {
-    title: '保存していない変更があります',
-    body: 'このページを離れると、変更した内容は失われます。',
-    stay: '編集を続ける',
-    leave: '破棄して移動',
-  },
-
   create: {
     title: 'プロジェクトを作成',
     name: '名前',

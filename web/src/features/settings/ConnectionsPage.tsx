@@ -103,7 +103,7 @@ function lastDay(expiresAt: string): string {
 
 function End({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const personal = connection.kind === 'personal'
-  const token = { confirm: words.confirmToken, end: words.remove, ended: words.removed }
+  const token = { confirm: words.confirmToken, end: words.endToken, ended: words.removed }
   return (
     <EndDialog
       words={personal ? { ...words, ...token } : words}

@@ -44,12 +44,12 @@ export const texts = {
       confirm: '次へ',
     },
     codesDialog: {
-      title: '新しい回復コードを作成しますか',
+      title: '新しい回復コードを作成しますか？',
       body: 'これまでの回復コードは使えなくなります。ご本人であることを、パスワードで確認します。',
       confirm: '作成する',
     },
     removeDialog: {
-      title: '二段階認証を解除しますか',
+      title: '二段階認証を解除しますか？',
       body: '次回から、パスワードだけでログインできるようになります。パスキーを登録していないときは、回復コードも使えなくなります。ご本人であることを、パスワードで確認します。',
       confirm: '解除する',
     },
@@ -61,7 +61,7 @@ export const texts = {
     unsupported: 'このブラウザーでは、パスキーを追加できません。',
     full: '登録できるパスキーは10個までです。',
     created: (date: string) => `追加: ${date}`,
-    used: (date: string) => `最後の利用: ${date}`,
+    used: (date: string) => `最終利用: ${date}`,
     unused: 'まだ使われていません',
     add: 'パスキーを追加',
     added: 'パスキーを追加しました。',
@@ -80,7 +80,7 @@ export const texts = {
     },
     renameDialog: { title: 'パスキーの名前を変更', confirm: '変更する' },
     deleteDialog: {
-      title: (name: string) => `「${name}」を削除しますか`,
+      title: (name: string) => `「${name}」を削除しますか？`,
       body: 'このパスキーではログインできなくなります。端末に残ったパスキーは、端末の設定で削除できます。ご本人であることを、パスワードで確認します。',
       confirm: '削除する',
     },
@@ -129,7 +129,7 @@ export const texts = {
     title: 'データの書き出し',
     lead: '自分のデータを、1つのZIPファイルにまとめて保存できます。次のものを含みます。',
     contents: [
-      'チャット（Markdown と JSON。JSON には別の質問や回答も含みます）',
+      'チャット（MarkdownとJSON。JSONには別の質問や回答も含みます）',
       '質問に付けた画像',
       'アップロードしたファイル',
       '自分専用のスキル',
@@ -169,7 +169,7 @@ export const texts = {
     loading: '読み込み中...',
     none: '接続しているアプリはありません。',
     used: (at: string, where: string) => (where ? `最終利用 ${at}・${where}` : `最終利用 ${at}`),
-    unused: 'まだ使用されていません',
+    unused: 'まだ使われていません',
     began: (at: string, scopes: string) => `接続 ${at}・${scopes}`,
     made: (at: string, until: string, scopes: string) => `作成 ${at}・有効期限 ${until}・${scopes}`,
     end: '接続を解除',
@@ -179,6 +179,7 @@ export const texts = {
     confirmBody: (name: string) =>
       `「${name}」は、すぐに使えなくなります。もう一度使うには、接続し直してください。`,
     confirmToken: 'トークンを削除しますか？',
+    endToken: '削除する',
     confirmTokenBody: (name: string) =>
       `「${name}」を使っているプログラムは、すぐに利用できなくなります。元に戻すことはできません。`,
     ended: '接続を解除しました。',
@@ -186,7 +187,7 @@ export const texts = {
     notEnded: '解除できませんでした。',
     tokens: {
       title: '個人用アクセストークン',
-      lead: 'スクリプトなどから API を使うための鍵です。パスワードと同じように、他人に知られないよう保管してください。',
+      lead: 'スクリプトなどからAPIを使うための鍵です。パスワードと同じように、他人に知られないよう保管してください。',
       forbidden: 'この組織では、個人用アクセストークンを使用できません。',
       none: '個人用アクセストークンはありません。',
       create: 'トークンを作成',

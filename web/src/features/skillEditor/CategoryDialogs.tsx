@@ -68,7 +68,7 @@ export function RemoveCategory({
   return (
     <ConfirmDialog
       title={words.removing(category.name)}
-      confirm={words.remove}
+      confirm={`${words.remove}する`}
       danger
       busy={busy}
       onConfirm={() => void remove()}

@@ -174,9 +174,8 @@ export const texts = {
     up: (name: string) => `「${name}」を上へ移動`,
     down: (name: string) => `「${name}」を下へ移動`,
     moved: (name: string, place: number, of: number) => `「${name}」は${of}件中${place}番目です。`,
-    removing: (name: string) => `分類「${name}」の削除`,
-    removeLead:
-      '分類を削除します。この分類のスキルは、メンバーが自分用に作成したものも含めて、次の分類に移ります。',
+    removing: (name: string) => `分類「${name}」を削除しますか？`,
+    removeLead: 'この分類のスキルは、メンバーが自分用に作成したものも含めて、次の分類に移ります。',
     replacement: 'スキルの移動先',
     save: '保存する',
     required: '分類の名前を入力してください。',

@@ -45,6 +45,8 @@ export const texts = {
   },
   notices: 'お知らせ',
   close: (title: string) => `お知らせ「${title}」を閉じる`,
+  unfold: 'すべて表示',
+  fold: '折りたたむ',
   loading: '読み込み中...',
   found: (count: number) => `${formatNumber(count)}件のスキル`,
 } as const

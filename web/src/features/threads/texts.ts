@@ -56,7 +56,7 @@ export const texts = {
     kept: (count: number) =>
       count === 1 ? 'チャットを残しました。' : `${formatNumber(count)}件のチャットを残しました。`,
     notKept: (count: number) => `${formatNumber(count)}件のチャットを残せませんでした。`,
-    facts: (skill: string, touched: string) => `${skill}・最後の利用 ${touched}`,
+    facts: (skill: string, touched: string) => `${skill}・最終利用 ${touched}`,
     deletes: (day: string) => `${day}に削除`,
     more: (count: number) =>
       `ほかに${formatNumber(count)}件あります。上のチャットを残すか、削除されると表示されます。`,

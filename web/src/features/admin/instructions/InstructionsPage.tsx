@@ -62,7 +62,7 @@ function Form({ loaded }: { loaded: string }) {
       <Button type="submit" variant="primary" disabled={text === saved} loading={busy}>
         {words.save}
       </Button>
-      <UnsavedGuard dirty={text !== saved} released={released} words={words.unsaved} />
+      <UnsavedGuard dirty={text !== saved} released={released} />
     </form>
   )
 }

@@ -113,7 +113,7 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
           </Button>
         </div>
       )}
-      <UnsavedGuard dirty={dirty} released={released} words={words.unsaved} />
+      <UnsavedGuard dirty={dirty} released={released} />
     </form>
   )
 }

@@ -51,7 +51,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
             {texts.common.cancel}
           </ButtonLink>
         </div>
-        <UnsavedGuard dirty={!same(values, opened)} released={saved} words={words.unsaved} />
+        <UnsavedGuard dirty={!same(values, opened)} released={saved} />
       </form>
       <Preview values={values} />
     </div>

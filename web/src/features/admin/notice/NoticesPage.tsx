@@ -82,7 +82,8 @@ function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
         {words.audiences[notice.audience]}
       </td>
       <td className={cx(table.quiet, table.wide)} data-label={words.columns.period}>
-        {words.period(formatJapan(notice.published_at), to)}
+        <span className={table.nowrap}>{words.period(formatJapan(notice.published_at), '')}</span>
+        <span className={table.nowrap}>{to}</span>
       </td>
       <td className={cx(table.narrow, table.end)}>
         {notice.own && notice.state !== 'ended' && (

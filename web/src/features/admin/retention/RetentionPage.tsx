@@ -121,7 +121,7 @@ function Form({ loaded }: { loaded: number | undefined }) {
           </div>
         </ConfirmDialog>
       )}
-      <UnsavedGuard dirty={dirty} released={released} words={words.unsaved} />
+      <UnsavedGuard dirty={dirty} released={released} />
     </form>
   )
 }

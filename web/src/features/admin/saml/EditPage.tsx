@@ -43,7 +43,7 @@ interface FormEndProps {
   busy: boolean
   dirty: boolean
   saved: RefObject<boolean>
-  words: { readonly save: string; readonly unsaved: Parameters<typeof UnsavedGuard>[0]['words'] }
+  words: { readonly save: string }
   settings: string
 }
 
@@ -60,7 +60,7 @@ export function FormEnd({ error, busy, dirty, saved, words, settings }: FormEndP
           {texts.common.cancel}
         </ButtonLink>
       </div>
-      <UnsavedGuard dirty={dirty} released={saved} words={words.unsaved} />
+      <UnsavedGuard dirty={dirty} released={saved} />
     </>
   )
 }

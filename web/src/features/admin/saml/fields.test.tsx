@@ -42,7 +42,7 @@ it('removes the error of a file when another one is chosen', async () => {
       new File([text], 'metadata.xml', { type: 'text/xml' }),
     )
   await choose('x'.repeat(256 * 1024 + 1))
-  await screen.findByText('ファイルが大きすぎます。256KBまでのファイルを選択してください。')
+  await screen.findByText('ファイルが大きすぎます。256 KBまでのファイルを選択してください。')
   await choose(
     '<md:EntityDescriptor entityID="https://idp.example"><md:IDPSSODescriptor/></md:EntityDescriptor>',
   )

@@ -60,7 +60,8 @@ function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) 
       {!environment && !config.storable && <Notice level="warning">{words.noKey}</Notice>}
       {config.socket_only && !config.credentials.app_token && (
         <Notice level="warning">
-          {words.socketOnly} {environment ? words.socketOnlyEnvironment : words.socketOnlySteps}
+          {words.socketOnly}
+          {environment ? words.socketOnlyEnvironment : words.socketOnlySteps}
         </Notice>
       )}
       <StatusSection config={config} mayEdit={mayEdit} />

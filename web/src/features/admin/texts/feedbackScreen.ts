@@ -8,7 +8,7 @@ export const feedbackScreen = {
     skills: {
       title: 'スキル別の評価',
       skill: 'スキル',
-      share: '良いの割合',
+      share: '「良い」の割合',
       total: '合計',
       none: 'この期間の評価はありません。',
       percent: (share: number) => `${share}%`,

@@ -10,11 +10,5 @@ export const instructionsScreen = {
     save: '保存する',
     saved: '組織の指示を保存しました。次の質問から使われます。',
     notSaved: (why: string) => `保存できませんでした。${why}`,
-    unsaved: {
-      title: '保存せずに移動しますか？',
-      body: '入力した内容は保存されていません。',
-      stay: 'このページに残る',
-      leave: '保存せずに移動',
-    },
   },
 } as const

@@ -113,35 +113,35 @@ export const memberScreens = {
     notSaved: (why: string) => `変更できませんでした。${why}`,
   },
   givingPassword: {
-    title: (name: string) => `${name}さんにパスワードの招待を送信しますか`,
+    title: (name: string) => `${name}さんにパスワードの招待を送信しますか？`,
     body: (name: string, email: string) =>
       `${name}さん（${email}）に、仮パスワードを記載した招待メールを送信します。パスワードを設定すると、これまでのチャットをそのまま利用できます。`,
     hint: 'シングルサインオンでログイン中のセッションは終了します。',
     submit: '送信する',
   },
   signingOut: {
-    title: (name: string) => `${name}さんをすべての端末からログアウトしますか`,
+    title: (name: string) => `${name}さんをすべての端末からログアウトしますか？`,
     body: (name: string, email: string) =>
       `${name}さん（${email}）のログインを、すべての端末ですぐに終了します。${name}さんは、もう一度ログインすると利用を続けられます。`,
     hint: '利用を止める場合は、編集で状態を「停止中」にしてください。',
     submit: 'ログアウトする',
   },
   unlinking: {
-    title: (name: string) => `${name}さんの連携を解除しますか`,
+    title: (name: string) => `${name}さんの連携を解除しますか？`,
     body: (name: string, email: string) =>
       `${name}さん（${email}）と、IDプロバイダーの利用者との連携を解除します。${name}さんのログインは、すべての端末で終了します。`,
     hint: '次にシングルサインオンでログインした人が、メールアドレスであらためて連携されます。IDプロバイダーの登録を先に確認してください。',
     submit: '解除する',
   },
   resettingFactor: {
-    title: (name: string) => `${name}さんの二段階認証をリセットしますか`,
+    title: (name: string) => `${name}さんの二段階認証をリセットしますか？`,
     body: (name: string, email: string) =>
       `${name}さん（${email}）の認証アプリ、パスキー、回復コードを無効にし、ログインをすべての端末で終了します。本人からの依頼であることを、先に確認してください。`,
     hint: '特権管理者と、30日以内に特権管理者だった人のリセットには、管理者2名（うち1名は特権管理者）の操作が必要です。',
     submit: 'リセットする',
   },
   removing: {
-    title: (name: string) => `${name}さんを削除しますか`,
+    title: (name: string) => `${name}さんを削除しますか？`,
     body: (name: string, email: string) =>
       `${name}さん（${email}）を組織から削除します。次のデータは削除され、元に戻すことはできません。`,
     hint: '本人に必要なデータがあれば、削除する前に、本人が「アカウント設定」の「データの書き出し」で保存できます。一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
@@ -178,9 +178,9 @@ export const memberScreens = {
       '1行に1名です。表計算ソフトの行をそのまま貼り付けられます。列は「メールアドレス、名前、役割」の順でなくても構いません。',
     listPlaceholder: 'hanako@example.co.jp, 鈴木 花子, 一般ユーザー\ntaro@example.co.jp, 山田 太郎, 管理者',
     file: 'CSVファイルを選択',
-    fileHint: 'CSVまたはテキスト（UTF-8、Shift_JIS）、1MBまで',
+    fileHint: 'CSVまたはテキスト（UTF-8、Shift_JIS）、1 MBまで',
     fileRead: (name: string) => `${name}を読み込みました。`,
-    fileTooBig: 'ファイルが大きすぎます。1MBまでのファイルを選択してください。',
+    fileTooBig: 'ファイルが大きすぎます。1 MBまでのファイルを選択してください。',
     fileUnreadable: 'ファイルを読み取れませんでした。CSVまたはテキストのファイルを選択してください。',
     preview: '送信前の確認',
     ready: (count: string) => `${count}名に送信できます。`,

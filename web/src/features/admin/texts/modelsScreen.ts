@@ -30,7 +30,7 @@ export const modelsScreen = {
     context: (tokens: string) => `${tokens}トークンまで`,
     dictation: {
       title: '音声入力',
-      lead: '端末の中で音声を認識できないブラウザーは、話した音声をブラウザーの提供元の音声認識サービスに送ります（Chromeは Google、Edgeは Microsoft、Safariは Apple）。',
+      lead: '端末の中で音声を認識できないブラウザーは、話した音声をブラウザーの提供元の音声認識サービスに送ります（ChromeはGoogle、EdgeはMicrosoft、SafariはApple）。',
       allowed: '音声入力にブラウザーの音声認識サービスを使います',
       forbidden: '端末の中で認識できるブラウザーだけで音声入力を使います',
       allow: 'サービスを使う',
@@ -61,11 +61,5 @@ export const modelsScreen = {
     save: '保存する',
     saved: 'モデルの設定を保存しました。次の質問から反映されます。',
     notSaved: (why: string) => `保存できませんでした。${why}`,
-    unsaved: {
-      title: '保存せずに移動しますか？',
-      body: '変更した内容は保存されていません。',
-      stay: 'このページに残る',
-      leave: '保存せずに移動',
-    },
   },
 } as const

@@ -34,7 +34,7 @@ export const noticesScreen = {
       action: '削除',
       confirm: 'お知らせを削除しますか？',
       body: (title: string) => `「${title}」は掲載されません。削除すると元に戻せません。`,
-      end: '削除',
+      end: '削除する',
       ended: 'お知らせを削除しました。',
       notEnded: 'お知らせを削除できませんでした。一覧を確認して、もう一度お試しください。',
     },
@@ -82,12 +82,6 @@ export const noticesScreen = {
       now: 'お知らせを掲載しました。',
       later: 'お知らせの掲載を予約しました。',
       save: 'お知らせを保存しました。',
-    },
-    unsaved: {
-      title: '保存せずに移動しますか？',
-      body: '入力した内容は保存されていません。',
-      stay: 'このページに残る',
-      leave: '保存せずに移動',
     },
   },
 } as const

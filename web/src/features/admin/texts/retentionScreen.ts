@@ -24,15 +24,9 @@ export const retentionScreen = {
     saved: '保存期間を変更しました。',
     savedOff: '自動削除をやめました。',
     notSaved: (why: string) => `変更できませんでした。${why}`,
-    confirmTitle: (days: string) => `${days}日を過ぎたチャットを削除しますか`,
+    confirmTitle: (days: string) => `${days}日を過ぎたチャットを削除しますか？`,
     confirmBody:
       '削除されたチャットは、本人も管理者も元に戻せません。お知らせから14日間は、この設定をやめると削除されません。',
     confirm: '削除を有効にする',
-    unsaved: {
-      title: '保存せずに移動しますか？',
-      body: '変更した設定は保存されていません。',
-      stay: 'このページに残る',
-      leave: '保存せずに移動',
-    },
   },
 } as const

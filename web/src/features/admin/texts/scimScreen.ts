@@ -1,7 +1,7 @@
 /** Provisioning by SCIM. */
 export const scimScreen = {
   scim: {
-    title: 'ユーザープロビジョニング (SCIM)',
+    title: 'ユーザープロビジョニング（SCIM）',
     lead: '組織のIDプロバイダーから、メンバーの追加、変更、停止と、グループの管理を自動で行います。役割は変わりません。',
     readOnly: 'トークンを作成、失効できるのは特権管理者だけです。',
     steps: {

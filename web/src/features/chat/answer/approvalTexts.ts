@@ -2,7 +2,7 @@ import type { ToolApproval } from '@/lib/api'
 
 /** The texts of the card for calls that need a decision. */
 export const texts = {
-  title: (tool: string) => `${tool}の実行を承認しますか`,
+  title: (tool: string) => `${tool}の実行を承認しますか？`,
   causes: {
     rule: 'このツールは、実行の前に承認が必要です。',
     untrusted: '外部の内容を読んだ後の、変更を伴う実行です。内容をよく確認してください。',
