@@ -1,10 +1,11 @@
-import { type FormEvent, useId, useState } from 'react'
+import { useId } from 'react'
+import { useNavigate } from 'react-router'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
 import { refreshProjects } from '@/entities/project/projects'
-import { call, errorsByField, type Project } from '@/lib/api'
+import { call, errorsByField } from '@/lib/api'
 import { useRequestId } from '@/lib/api/useRequestId'
-import { useTask } from '@/lib/ui/task'
+import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import styles from './Project.module.css'
 import { ProjectFields } from './ProjectFields'
@@ -12,46 +13,29 @@ import { texts } from './texts'
 
 const words = texts.create
 
-/** CreateProject is the dialog to create a project. */
-export function CreateProject({
-  onCreated,
-  onClose,
-}: {
-  onCreated: (project: Project) => void
-  onClose: () => void
-}) {
-  const [values, setValues] = useState({ name: '', description: '' })
+/** CreateProject is the dialog to create a project. It opens the new project. */
+export function CreateProject({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate()
   const requestId = useRequestId()
-  const [wrong, setWrong] = useState<{ name?: string; description?: string; rest?: string }>({})
-  const { busy, run } = useTask()
-  const form = useId()
-  const set = (next: Partial<typeof values>) => {
-    setValues({ ...values, ...next })
-    setWrong({})
-  }
-  const create = async (event: FormEvent) => {
-    event.preventDefault()
-    if (values.name.trim() === '') return setWrong({ name: words.nameRequired })
-    await run(
-      async () => {
-        const project = await call('createProject', { body: { request_id: requestId(values), ...values } })
-        toast(words.created(project.name), { tone: 'success' })
-        void refreshProjects()
-        onClose()
-        onCreated(project)
-      },
-      (cause) => {
-        const nameOf = (field: string) => (field === 'name' || field === 'description' ? field : undefined)
-        const { errors, rest } = errorsByField(cause, nameOf)
-        setWrong({ ...errors, rest })
-      },
-    )
-  }
+  const id = useId()
+  const { values, errors, rest, busy, change, form } = useForm({
+    initial: () => ({ name: '', description: '' }),
+    check: ({ name }) => (name.trim() === '' ? { name: words.nameRequired } : {}),
+    send: async (values) => {
+      const project = await call('createProject', { body: { request_id: requestId(values), ...values } })
+      toast(words.created(project.name), { tone: 'success' })
+      void refreshProjects()
+      onClose()
+      void navigate(`/home/project/${project.id}`)
+    },
+    explain: (cause) =>
+      errorsByField(cause, (field) => (field === 'name' || field === 'description' ? field : undefined)),
+  })
   return (
-    <ConfirmDialog title={words.title} confirm={words.submit} form={form} busy={busy} onClose={onClose}>
-      <form className={styles.body} id={form} noValidate onSubmit={(event) => void create(event)}>
-        <ProjectFields values={values} wrong={wrong} onChange={set} />
-        <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
+    <ConfirmDialog title={texts.list.create} confirm={words.submit} form={id} busy={busy} onClose={onClose}>
+      <form className={styles.body} id={id} {...form}>
+        <ProjectFields values={values} wrong={errors} onChange={change} />
+        <div role="alert">{rest && <FieldErrorText>{rest}</FieldErrorText>}</div>
       </form>
     </ConfirmDialog>
   )

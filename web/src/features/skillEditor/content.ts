@@ -7,6 +7,7 @@ import type {
   SkillGroup,
   SkillMember,
 } from '@/lib/api'
+import { matchLines } from '@/lib/text/lines'
 import { texts } from './texts'
 
 /** icons are the app's own icons, which skills can use in addition to emoji. */
@@ -143,42 +144,25 @@ interface DiffLine {
   readonly text: string
 }
 
-/** diffLines compares two texts line by line, using the longest common subsequence. */
+/** diffLines compares two texts line by line. */
 export function diffLines(before: string, after: string): DiffLine[] {
-  const a = before.split('\n')
-  const b = after.split('\n')
-  // For long prompts with few common lines, a table of all pairs would be too large.
-  if (a.length * b.length > 4_000_000)
-    return [
-      ...a.map((text) => ({ kind: 'removed', text }) as const),
-      ...b.map((text) => ({ kind: 'added', text }) as const),
-    ]
-  const width = b.length + 1
-  const common = new Uint32Array((a.length + 1) * width)
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      common[i * width + j] =
-        a[i] === b[j]
-          ? (common[(i + 1) * width + j + 1] ?? 0) + 1
-          : Math.max(common[(i + 1) * width + j] ?? 0, common[i * width + j + 1] ?? 0)
+  const [a, b] = [before.split('\n'), after.split('\n')]
+  const matches = matchLines(a, b)
   const lines: DiffLine[] = []
-  let i = 0
-  let j = 0
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push({ kind: 'same', text: a[i] ?? '' })
-      i++
-      j++
-    } else if (
-      j >= b.length ||
-      (i < a.length && (common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0))
-    ) {
-      lines.push({ kind: 'removed', text: a[i] ?? '' })
-      i++
-    } else {
-      lines.push({ kind: 'added', text: b[j] ?? '' })
-      j++
+  let added = 0
+  const addUntil = (end: number) => {
+    for (const text of b.slice(added, end)) lines.push({ kind: 'added', text })
+    added = end
+  }
+  for (const [at, text] of a.entries()) {
+    const match = matches.get(at)
+    if (match === undefined) lines.push({ kind: 'removed', text })
+    else {
+      addUntil(match)
+      lines.push({ kind: 'same', text })
+      added++
     }
   }
+  addUntil(b.length)
   return lines
 }
