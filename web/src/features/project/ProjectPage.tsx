@@ -4,12 +4,12 @@ import { Link, NavLink, Outlet, useParams } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
 import { ErrorState } from '@/components/States'
-import { projectQuery } from '@/entities/project/projects'
 import { ApiError, type Project } from '@/lib/api'
 import { useCurrentLink } from '@/lib/ui/currentLink'
 import { formatNumber } from '@/lib/ui/numbers'
 import styles from './Project.module.css'
 import { Empty, LinesLoading } from './parts'
+import { projectQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.page

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
-import { PROJECTS, projectQuery, refreshProjects } from '@/entities/project/projects'
+import { PROJECTS, refreshProjects } from '@/entities/project/projects'
 import { rememberSources } from '@/entities/source/dataSources'
 import { threadDeletions } from '@/entities/thread/threads'
 import {
@@ -29,24 +29,28 @@ function inProject(id: string, ...rest: string[]): readonly string[] {
 
 type ProjectArguments = { project_id: string; signal: AbortSignal }
 
-/** read returns the query of an operation on a project. */
-function read<T>(id: string, name: string, load: (project: ProjectArguments) => Promise<T>) {
+/** read returns the query of an operation on a project. `of` names it in the key. */
+function read<T>(id: string, of: readonly string[], load: (project: ProjectArguments) => Promise<T>) {
   return queryOptions({
-    queryKey: inProject(id, name),
+    queryKey: inProject(id, ...of),
     queryFn: ({ signal }) => load({ project_id: id, signal }),
     staleTime: 0,
   })
 }
 
+/** One project; 404 if the user has no role in it. */
+export const projectQuery = (id: string) => read(id, [], (project) => call('getProject', project))
+
 /** The grants of a project. */
-export const grantsQuery = (id: string) => read(id, 'grants', (project) => call('getProjectGrants', project))
+export const grantsQuery = (id: string) =>
+  read(id, ['grants'], (project) => call('getProjectGrants', project))
 
 /** The members' tokens in a project in this month. */
-export const usageQuery = (id: string) => read(id, 'usage', (project) => call('getProjectUsage', project))
+export const usageQuery = (id: string) => read(id, ['usage'], (project) => call('getProjectUsage', project))
 
 /** The channels of Slack that are bound to a project. */
 export const channelsQuery = (id: string) =>
-  read(id, 'channels', async (project) => (await call('listProjectChannels', project)).items)
+  read(id, ['channels'], async (project) => (await call('listProjectChannels', project)).items)
 
 /** The workspace of Slack that the organization is connected with. */
 export const slackQuery = queryOptions({
@@ -111,10 +115,8 @@ function isBeingRead({ status }: ProjectDataSource): boolean {
 export function useProjectMatches(id: string, query: string) {
   const q = useDebounced(query.trim())
   const { data, isError, isFetching, refetch } = useQuery({
-    queryKey: inProject(id, 'matches', q),
-    queryFn: async ({ signal }) => (await call('searchProject', { project_id: id, q, signal })).items,
+    ...read(id, ['matches', q], async (project) => (await call('searchProject', { ...project, q })).items),
     placeholderData: keepPreviousData,
-    staleTime: 0,
   })
   return { data, isError, refetch, asking: isFetching || q !== query.trim() }
 }
