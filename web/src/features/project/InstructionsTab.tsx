@@ -8,7 +8,6 @@ import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { type Changes, Conflict } from './instructions/Conflict'
 import styles from './instructions/Instructions.module.css'
-import { mergeTexts } from './instructions/merge'
 import { Empty } from './parts'
 import { mayEdit, useProject } from './project'
 import { isConflict, readProject, saveProject } from './queries'
@@ -54,6 +53,7 @@ export function InstructionsTab() {
       if (!isConflict(cause)) throw cause
       const now = await readProject(before.id)
       if (now.instructions === before.instructions) return saveOver(now)
+      const { mergeTexts } = await import('./instructions/merge')
       const theirs = now.instructions ?? ''
       const merged = mergeTexts(before.instructions ?? '', theirs, text)
       setBase(now)
