@@ -8,7 +8,6 @@ import { isAdmin } from '@/entities/session/guard'
 import { ApiError, firstErrorMessage, type MadeSkill } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
-import { LazyPart, useLazyDialog } from '@/lib/ui/lazyPart'
 import { useToastPlace } from '@/lib/ui/toastPlace'
 import { AudienceFields } from './AudienceFields'
 import { ContentFields } from './ContentFields'
@@ -19,8 +18,7 @@ import { type RenderTrial, TrialPane } from './TrialPane'
 import { texts } from './texts'
 import { useDraft } from './useDraft'
 import { useSave } from './useSave'
-
-const versionsPart = new LazyPart(async () => (await import('./Versions')).Versions)
+import { Versions } from './Versions'
 
 /** EditorPage creates or edits a skill and has a pane to try it. */
 export function EditorPage({ trial }: { trial: RenderTrial }) {
@@ -77,7 +75,6 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
   const { draft, changed, change, discard, settle } = useDraft(saved?.id ?? null, begin)
   const [slot] = useState(() => crypto.randomUUID())
   const [versions, setVersions] = useState(false)
-  const Versions = useLazyDialog(versionsPart, versions, () => setVersions(false))
   const form = useRef<HTMLFormElement>(null)
   const foot = useRef<HTMLElement>(null)
   useToastPlace('foot', foot)
@@ -131,7 +128,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
         </footer>
       </form>
       <TrialPane skill={previewOf(draft.content, slot)} content={draft.content} slot={slot} trial={trial} />
-      {Versions && saved && (
+      {versions && saved && (
         <Versions
           skillId={saved.id}
           current={saved.version}
