@@ -8,7 +8,7 @@ interface DialogProps {
   onClose: () => void
   /** Buttons at the foot; the affirmative one is last. */
   actions?: ReactNode
-  wide?: boolean | undefined
+  wide?: boolean
   className?: string | undefined
   /** Hides the title visually if the content has it. */
   hideTitle?: boolean
@@ -19,7 +19,15 @@ interface DialogProps {
  * A modal dialog, based on the browser's own. It traps the focus, requests to be closed on Esc and restores the focus.
  * Render it only while it is open.
  */
-export function Dialog({ title, onClose, actions, wide, className, hideTitle, children }: DialogProps) {
+export function Dialog({
+  title,
+  onClose,
+  actions,
+  wide = false,
+  className,
+  hideTitle,
+  children,
+}: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayer(dialog, true)
