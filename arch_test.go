@@ -43,7 +43,7 @@ var order = []string{
 	"chat", "chat/ground",
 	"internal/channel", "internal/channel/workspace", "internal/channel/channeltest", "internal/slack",
 	"store/postgres", "store", "store/storetest", "internal/backup",
-	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai", "internal/api/mcp",
+	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search", "test/fakes/tools", "test/collector", "test/ocsf", "test/zitadel", "test/receivers", "test/cluster", "test/system",
@@ -164,12 +164,6 @@ var bans = []struct {
 		from:   []string{"internal/api"},
 		to:     []string{module + "/internal/llm"},
 		reason: "the API calls chat, which calls the model",
-	},
-	{
-		from:   []string{"internal/api"},
-		except: []string{"internal/api/mcp"},
-		to:     []string{"github.com/modelcontextprotocol"},
-		reason: "only mcp and toolserver use the SDK of the Model Context Protocol",
 	},
 	{
 		from:   []string{"chat", "internal/skill"},

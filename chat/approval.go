@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -103,9 +104,6 @@ var (
 	ErrArgumentsChanged = fault.Errorf(fault.Conflict, "表示された引数と、呼び出しの引数が異なります。画面を読み込み直してください。")
 )
 
-// approvalExpired is the error of a call without a decision in time.
-const approvalExpired = "承認の期限が切れました。"
-
 // Wait is the state of an answer's wait for decisions.
 type Wait struct {
 	Waits   bool       // A decision is missing.
@@ -148,7 +146,7 @@ func (d Decision) validate() error {
 	if json.Unmarshal(d.Arguments, &object) != nil || object == nil {
 		return fault.InvalidField("arguments", "引数はJSONのオブジェクトで入力してください。")
 	}
-	if repeatsName(d.Arguments) {
+	if repeatsName(json.NewDecoder(bytes.NewReader(d.Arguments))) {
 		return fault.InvalidField("arguments", repeatedName)
 	}
 	return nil
@@ -224,7 +222,7 @@ func (c *ToolCall) Decide(state ApprovalState, d Decision) error {
 	isInput := approval.Cause == CauseInput
 	switch {
 	case isInput && state == ApprovalExpired:
-		c.State, c.Error = ToolFailed, inputExpired
+		c.State, c.Error = ToolFailed, "入力の期限が切れました。"
 	case isInput:
 		if err := c.respond(d); err != nil {
 			return err
@@ -252,7 +250,7 @@ func (c *ToolCall) apply(approval *Approval, d Decision) {
 			c.Result += "理由: " + d.Reason
 		}
 	default:
-		c.State, c.Error = ToolFailed, approvalExpired
+		c.State, c.Error = ToolFailed, ErrApprovalExpired.Detail
 	}
 }
 

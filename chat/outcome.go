@@ -42,9 +42,9 @@ type Outcome struct {
 	Steps         []Step
 	Proofread     *proofread.Result
 	ToolCalls     []ToolCall
-	ToolUses      []ToolUse
-	SkillID       uuid.UUID // Of ToolUses.
-	Checkpointed  bool      // There may be checkpoints or rounds, which are deleted.
+	ToolUses      []ToolCall // Are counted and recorded in the audit log.
+	SkillID       uuid.UUID  // Of ToolUses.
+	Checkpointed  bool       // There may be checkpoints or rounds, which are deleted.
 }
 
 // EndResult is the result of EndGeneration: the updated records.

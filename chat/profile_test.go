@@ -1,16 +1,7 @@
 package chat_test
 
 import (
-	"context"
-	"encoding/binary"
-	"fmt"
-	"io"
-	"net"
-	"path/filepath"
-	"sync/atomic"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -18,91 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
-// protocol counts what clients send to a PostgreSQL server.
-type protocol struct {
-	statements atomic.Int64
-	roundTrips atomic.Int64
-}
-
-// counted returns the connection string of a database whose clients are counted.
-func (p *protocol) counted(t *testing.T, dsn string) string {
-	t.Helper()
-	cfg := must.Get(pgx.ParseConfig(dsn))(t)
-	network, address := addressOf(cfg)
-	dir := t.TempDir()
-	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432")))(t)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := (&net.Dialer{}).DialContext(context.Background(), network, address)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go p.relay(client, server)
-		}
-	}()
-	return fmt.Sprintf("host=%s port=5432 user=%s password='%s' dbname=%s pool_max_conns=4", dir, cfg.User, cfg.Password,
-		cfg.Database)
-}
-
-func addressOf(cfg *pgx.ConnConfig) (network, address string) {
-	if filepath.IsAbs(cfg.Host) {
-		return "unix", filepath.Join(cfg.Host, fmt.Sprintf(".s.PGSQL.%d", cfg.Port))
-	}
-	return "tcp", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port))
-}
-
-// relay passes the messages of one connection on. A message has a type, except the first one, and a length.
-func (p *protocol) relay(client, server net.Conn) {
-	go func() {
-		_, _ = io.Copy(client, server)
-		_ = client.Close()
-	}()
-	defer func() { _ = server.Close() }()
-	header := make([]byte, 5)
-	for first := true; ; first = false {
-		kind := header[:1]
-		if first {
-			kind = nil
-		}
-		length := header[1:]
-		for _, part := range [][]byte{kind, length} {
-			if _, err := io.ReadFull(client, part); err != nil {
-				return
-			}
-			if _, err := server.Write(part); err != nil {
-				return
-			}
-		}
-		if !first {
-			switch header[0] {
-			case 'Q': // A simple query.
-				p.statements.Add(1)
-				p.roundTrips.Add(1)
-			case 'E': // Execute.
-				p.statements.Add(1)
-			case 'S': // Sync: the client waits for the results.
-				p.roundTrips.Add(1)
-			}
-		}
-		if _, err := io.CopyN(server, client, int64(binary.BigEndian.Uint32(length))-4); err != nil {
-			return
-		}
-	}
-}
-
 // TestDatabaseWorkOfAnAnswer bounds what a question and its answer cost the database: statements, round trips, and bytes of
 // the write-ahead log.
 func TestDatabaseWorkOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
-	var work protocol
-	db, err := store.Open(t.Context(), work.counted(t, dsn))
+	work := storetest.Count(t, dsn)
+	db, err := store.Open(t.Context(), work.DSN)
 	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, nil)
@@ -116,9 +29,9 @@ func TestDatabaseWorkOfAnAnswer(t *testing.T) {
 	}
 	measure := func(do func()) (statements, roundTrips, bytes int64) {
 		t.Helper()
-		statements, roundTrips, bytes = work.statements.Load(), work.roundTrips.Load(), wal()
+		statements, roundTrips, bytes = work.Statements(), work.RoundTrips(), wal()
 		do()
-		return work.statements.Load() - statements, work.roundTrips.Load() - roundTrips, wal() - bytes
+		return work.Statements() - statements, work.RoundTrips() - roundTrips, wal() - bytes
 	}
 	least := func(do func()) (statements, roundTrips, bytes int64) {
 		t.Helper()

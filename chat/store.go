@@ -278,6 +278,12 @@ type Store interface {
 		limit HistoryLimit,
 	) (ThreadState, error)
 
+	// PrefetchThreadState returns a context in which looking up a user also reads the data for LoadThreadState, so that
+	// both take one round trip. One LoadThreadState of this user with the same arguments uses them.
+	PrefetchThreadState(
+		ctx context.Context, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, limit HistoryLimit,
+	) context.Context
+
 	// History returns the newest messages of a branch up to and including leaf, within limit, oldest first: questions,
 	// and complete answers with text or calls. It reads only the fields for the model: id, role, content, prompt,
 	// pictures and, within limit, calls of tools.

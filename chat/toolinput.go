@@ -22,9 +22,6 @@ type ToolInput struct {
 	Response *tool.InputResponse `json:"response,omitempty"`
 }
 
-// inputExpired is the error of a call without the requested input in time.
-const inputExpired = "入力の期限が切れました。"
-
 var errTooManyInputs = fault.Errorf(fault.Conflict,
 	"ツールが何度も入力を求めたため（%d回まで）、呼び出しを終了しました。", maxInputRounds)
 

@@ -268,10 +268,10 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
-		case repeatsName([]byte(asked.Arguments)):
+		case repeatsName(json.NewDecoder(strings.NewReader(asked.Arguments))):
 			call.State, call.Error = ToolFailed, repeatedName
 		case g.mismatches(asked.Name) >= maxMismatches:
-			call.State, call.Error = ToolFailed, mismatchedAgain
+			call.State, call.Error = ToolFailed, "引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
 		default:
 			var err error
 			if s.countTool != nil {
@@ -309,9 +309,6 @@ func (s *Service) callTools(
 // maxMismatches is the maximum number of rounds with invalid arguments for a tool. The model can correct them once.
 const maxMismatches = 2
 
-// mismatchedAgain is the error of further calls.
-const mismatchedAgain = "引数が二度、ツールの定義に合わなかったため、この回答では使えません。"
-
 // mismatches returns the number of rounds with invalid arguments for a tool.
 func (g *generation) mismatches(name string) (n int) {
 	for _, round := range g.rounds {
@@ -325,31 +322,28 @@ func (g *generation) mismatches(name string) (n int) {
 // repeatedName is the error of arguments with an object that repeats a name.
 const repeatedName = "引数に、同じ名前の項目が二つ以上あります。"
 
-// repeatsName reports whether an object in valid JSON has two members with the same name. People would see only one of
-// the values, and the tool may use the other one.
-func repeatsName(arguments []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(arguments))
-	var around []map[string]bool // The objects around the token, with their names so far; nil for a list.
-	isName := false              // The token is a name, or ends an object.
-	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
-		name, isText := token.(string)
-		switch {
-		case token == json.Delim('{'):
-			around = append(around, map[string]bool{})
-		case token == json.Delim('['):
-			around = append(around, nil)
-		case token == json.Delim('}'), token == json.Delim(']'):
-			around = around[:len(around)-1]
-		case isName && isText:
-			names := around[len(around)-1]
+// repeatsName reports whether an object in the next value, which is valid JSON, has two members with the same name.
+// People would see only one of their values, and the tool may use the other one.
+func repeatsName(decoder *json.Decoder) bool {
+	begin, _ := decoder.Token()
+	if begin != json.Delim('{') && begin != json.Delim('[') {
+		return false
+	}
+	names := make(map[string]bool)
+	for decoder.More() {
+		if begin == json.Delim('{') {
+			token, _ := decoder.Token()
+			name, _ := token.(string)
 			if names[name] {
 				return true
 			}
-			names[name], isName = true, false
-			continue
+			names[name] = true
 		}
-		isName = len(around) > 0 && around[len(around)-1] != nil
+		if repeatsName(decoder) {
+			return true
+		}
 	}
+	_, _ = decoder.Token() // The end.
 	return false
 }
 
@@ -381,6 +375,18 @@ func (g *generation) toolCalls() []ToolCall {
 		}
 	}
 	return append(calls, g.returned...)
+}
+
+// toolUses returns the calls of the answer to be counted. Calls of tools that do not exist are not included.
+func (g *generation) toolUses() (uses []ToolCall) {
+	for _, round := range g.rounds {
+		for _, call := range round.Calls {
+			if call.Rule != "" {
+				uses = append(uses, call)
+			}
+		}
+	}
+	return uses
 }
 
 // Shown returns the call with its texts for people, shortened.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -13,24 +14,52 @@ import (
 
 var _ identity.Store = (*DB)(nil)
 
-// UserBySubject implements identity.Store. It searches all organizations, because the user determines the organization.
+// userBySubjectSQL reads an identity.UserStatus. It searches all organizations, because the user determines the
+// organization.
+var userBySubjectSQL = `
+	SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
+	       u.role, ` + memberState + ` AS state, u.auth_type,
+	    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
+	    coalesce(` + sessionEnded("$3::timestamptz", "$4::text") + `, false) AS session_over,
+	    g.authenticated_at, CASE $5
+	        WHEN '' THEN o.address_ranges
+	        WHEN '` + oauth.Personal + `' THEN coalesce(o.api_address_ranges, o.address_ranges)
+	        ELSE coalesce(o.connection_address_ranges, o.address_ranges)
+	    END AS address_ranges
+	FROM users u
+	JOIN organizations o ON o.id = u.organization_id
+	LEFT JOIN pool_grants g ON g.id = $2
+	LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
+	WHERE u.subject = $1`
+
+// UserBySubject implements identity.Store. It also reads what PrefetchThreadState asked for.
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
-	return findRow[identity.UserStatus](ctx, db.pool, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。"), `
-		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
-		       u.role, `+memberState+` AS state, u.auth_type,
-		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
-		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over,
-		    g.authenticated_at, CASE $5
-		        WHEN '' THEN o.address_ranges
-		        WHEN '`+oauth.Personal+`' THEN coalesce(o.api_address_ranges, o.address_ranges)
-		        ELSE coalesce(o.connection_address_ranges, o.address_ranges)
-		    END AS address_ranges
-		FROM users u
-		JOIN organizations o ON o.id = u.organization_id
-		LEFT JOIN pool_grants g ON g.id = $2
-		LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
-		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType,
-		claims.Client)
+	var users []identity.UserStatus
+	var rows *threadRows
+	early := startPrefetch(ctx)
+	err := send(ctx, db.pool, func(batch *pgx.Batch) {
+		batch.Queue(userBySubjectSQL, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType,
+			claims.Client).Query(collect(&users))
+		if early == nil {
+			return
+		}
+		if owner, known := db.owners.Get(claims.Subject); known {
+			rows = &threadRows{owner: owner}
+			rows.queue(batch, early.request)
+		}
+	})
+	switch {
+	case err != nil:
+		return identity.UserStatus{}, err
+	case len(users) == 0:
+		return identity.UserStatus{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
+	}
+	user := users[0]
+	if early != nil {
+		early.rows.Store(rows)
+		db.owners.Put(claims.Subject, identity.Owner{OrganizationID: user.OrganizationID, UserID: user.ID}, len(claims.Subject))
+	}
+	return user, nil
 }
 
 // ChangedUsers implements identity.Store. It searches all organizations, because a server has streams of members of

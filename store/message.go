@@ -281,20 +281,19 @@ func (db *DB) LoadThreadState(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 	limit chat.HistoryLimit,
 ) (chat.ThreadState, error) {
-	var threads []threadStateRow
-	var history []chat.Message
-	if err := send(ctx, db.pool, func(batch *pgx.Batch) {
-		batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent,
-			requestID).Query(collect(&threads))
-		batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes,
-			limit.ToolCalls).Query(collect(&history))
-	}); err != nil {
-		return chat.ThreadState{}, err
+	request := newThreadRequest(threadID, parent, requestID, limit)
+	rows := prefetched(ctx, owner, request)
+	if rows == nil {
+		rows = &threadRows{owner: owner}
+		if err := send(ctx, db.pool, func(batch *pgx.Batch) { rows.queue(batch, request) }); err != nil {
+			return chat.ThreadState{}, err
+		}
 	}
-	if len(threads) == 0 {
+	if len(rows.threads) == 0 {
 		return chat.ThreadState{}, chat.ErrNoThread
 	}
-	if progress := threads[0].Progress; progress != nil && progress.Known {
+	thread := rows.threads[0]
+	if progress := thread.Progress; progress != nil && progress.Known {
 		request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, owner.OrganizationID, owner.UserID, requestID)
 		if err != nil && !isNoRows(err) {
 			return chat.ThreadState{}, err
@@ -306,7 +305,7 @@ func (db *DB) LoadThreadState(
 			}
 		}
 	}
-	state := threads[0].threadState(history)
+	state := thread.threadState(rows.history)
 	if parent != nil && state.Leaf == nil {
 		return chat.ThreadState{}, chat.ErrNoMessage
 	}

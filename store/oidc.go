@@ -46,23 +46,12 @@ func (db *DB) oidcSettings(ctx context.Context, q querier, organizationID uuid.U
 }
 
 func (db *DB) ChangeOIDCSettings(
-	ctx context.Context, actor identity.Actor, action oidc.Action, change func(*oidc.Settings, int) error,
-) (after oidc.Settings, err error) {
-	err = db.changeSSO(ctx, actor, sso.OIDC, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
-		before, err := db.oidcSettings(ctx, tx, actor.OrganizationID)
-		if err != nil {
-			return c, err
-		}
-		after = before
-		if err := change(&after, passwordAdmins); err != nil {
-			return c, err
-		}
-		return ssoChange{
-			before: before.Enabled, after: after.Enabled, action: org.Action(action), target: org.TargetOIDC,
-			label: after.Issuer, details: oidcChanges(before, after),
-		}, db.saveOIDCSettings(ctx, tx, after)
-	})
-	return after, err
+	ctx context.Context, actor identity.Actor, action oidc.Action, change func(*oidc.Settings) error,
+) (oidc.Settings, error) {
+	return changeSSO(ctx, db, actor, org.Action(action), ssoSettings[oidc.Settings]{
+		protocol: sso.OIDC, target: org.TargetOIDC, read: db.oidcSettings, save: db.saveOIDCSettings, changes: oidcChanges,
+		describe: func(s oidc.Settings) (bool, string) { return s.Enabled, s.Issuer },
+	}, change)
 }
 
 func (db *DB) saveOIDCSettings(ctx context.Context, tx pgx.Tx, s oidc.Settings) error {

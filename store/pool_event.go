@@ -57,15 +57,9 @@ func auditSignIn(ctx context.Context, q querier, event pool.Event) error {
 }
 
 func signInDetails(method, factor, reason string) []org.Change {
-	details := []org.Change{}
-	for _, detail := range []org.Change{
+	return changed([]org.Change{
 		{Field: "method", After: method}, {Field: "factor", After: factor}, {Field: "reason", After: reason},
-	} {
-		if detail.After != "" {
-			details = append(details, detail)
-		}
-	}
-	return details
+	})
 }
 
 // tally returns the key under which an event is counted, or nil if the event gets a separate entry.

@@ -61,23 +61,12 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 }
 
 func (db *DB) ChangeSAMLSettings(
-	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
-) (after saml.Settings, err error) {
-	err = db.changeSSO(ctx, actor, sso.SAML, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
-		before, err := samlSettings(ctx, tx, actor.OrganizationID)
-		if err != nil {
-			return c, err
-		}
-		after = before
-		if err := change(&after, passwordAdmins); err != nil {
-			return c, err
-		}
-		return ssoChange{
-			before: before.Enabled, after: after.Enabled, action: org.Action(action), target: org.TargetSAML,
-			label: after.EntityID, details: samlChanges(before, after),
-		}, saveSAMLSettings(ctx, tx, after)
-	})
-	return after, err
+	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings) error,
+) (saml.Settings, error) {
+	return changeSSO(ctx, db, actor, org.Action(action), ssoSettings[saml.Settings]{
+		protocol: sso.SAML, target: org.TargetSAML, read: samlSettings, save: saveSAMLSettings, changes: samlChanges,
+		describe: func(s saml.Settings) (bool, string) { return s.Enabled, s.EntityID },
+	}, change)
 }
 
 func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {

@@ -209,22 +209,12 @@ func addressRanges(ctx context.Context, q querier, organizationID uuid.UUID) (or
 		FROM organizations WHERE id = $1`, organizationID)
 }
 
-// SetAddressRanges implements org.Store. A trigger notifies the servers.
 func (db *DB) SetAddressRanges(
 	ctx context.Context, actor identity.Actor, change func(*org.AddressRanges) error, check func(*org.Member) error,
 ) (ranges org.AddressRanges, err error) {
 	err = db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
-		if ranges, err = addressRanges(ctx, tx, actor.OrganizationID); err != nil {
-			return err
-		}
-		if err := change(&ranges); err != nil {
-			return err
-		}
-		changes, err := setAddressRanges(ctx, tx, actor.OrganizationID, ranges)
-		if err != nil || len(changes) == 0 {
-			return err
-		}
-		return audit(ctx, tx, organizationEvent(actor, org.ActionAddressRanges, changes...))
+		ranges, err = changeAddressRanges(ctx, tx, organizationEvent(actor, org.ActionAddressRanges), change)
+		return err
 	})
 	return ranges, err
 }
@@ -233,46 +223,49 @@ func (db *DB) SetAddressRanges(
 // anywhere.
 func (db *DB) ClearAddressRanges(ctx context.Context, organizationID uuid.UUID, by org.AuditActor) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		changes, err := setAddressRanges(ctx, tx, organizationID, org.AddressRanges{App: []netip.Prefix{}})
-		if err != nil || len(changes) == 0 {
-			return err
-		}
-		return audit(ctx, tx, org.Event{
+		_, err := changeAddressRanges(ctx, tx, org.Event{
 			OrganizationID: &organizationID, By: by, Action: org.ActionAddressRanges,
-			TargetKind: org.TargetOrganization, TargetID: organizationID.String(), Details: changes,
+			TargetKind: org.TargetOrganization, TargetID: organizationID.String(),
+		}, func(ranges *org.AddressRanges) error {
+			*ranges = org.AddressRanges{App: []netip.Prefix{}}
+			return nil
 		})
+		return err
 	})
 }
 
-// setAddressRanges sets the networks of an organization, and returns the changes.
-func setAddressRanges(
-	ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, ranges org.AddressRanges,
-) ([]org.Change, error) {
-	before, err := addressRanges(ctx, tx, organizationID)
+// changeAddressRanges changes the networks of the organization of an event, which it logs with the changes. A trigger
+// notifies the servers.
+func changeAddressRanges(
+	ctx context.Context, tx pgx.Tx, event org.Event, change func(*org.AddressRanges) error,
+) (org.AddressRanges, error) {
+	ranges, err := addressRanges(ctx, tx, *event.OrganizationID)
 	if err != nil {
-		return nil, err
+		return ranges, err
 	}
-	changes := changed([]org.Change{
-		{Field: "address_ranges", Before: joinRanges(&before.App), After: joinRanges(&ranges.App)},
-		{Field: "api_address_ranges", Before: joinRanges(before.API), After: joinRanges(ranges.API)},
-		{Field: "connection_address_ranges", Before: joinRanges(before.Connections), After: joinRanges(ranges.Connections)},
+	before := ranges.Texts()
+	if err := change(&ranges); err != nil {
+		return ranges, err
+	}
+	after := ranges.Texts()
+	text := func(ranges *[]string) string {
+		if ranges == nil {
+			return "app"
+		}
+		return strings.Join(*ranges, " ")
+	}
+	event.Details = changed([]org.Change{
+		{Field: "address_ranges", Before: text(&before.App), After: text(&after.App)},
+		{Field: "api_address_ranges", Before: text(before.API), After: text(after.API)},
+		{Field: "connection_address_ranges", Before: text(before.Connections), After: text(after.Connections)},
 	})
-	if len(changes) == 0 {
-		return nil, nil
+	if len(event.Details) == 0 {
+		return ranges, nil
 	}
-	return changes, exec(ctx, tx, `
+	if err := exec(ctx, tx, `
 		UPDATE organizations SET address_ranges = $2, api_address_ranges = $3, connection_address_ranges = $4
-		WHERE id = $1`, organizationID, ranges.App, ranges.API, ranges.Connections)
-}
-
-// joinRanges returns networks as text for the audit log. Nil are those of the app.
-func joinRanges(ranges *[]netip.Prefix) string {
-	if ranges == nil {
-		return "app"
+		WHERE id = $1`, event.OrganizationID, ranges.App, ranges.API, ranges.Connections); err != nil {
+		return ranges, err
 	}
-	texts := make([]string, len(*ranges))
-	for i, r := range *ranges {
-		texts[i] = r.String()
-	}
-	return strings.Join(texts, " ")
+	return ranges, audit(ctx, tx, event)
 }

@@ -41,40 +41,48 @@ func ownDomains(domains, mailDomains []string) []string {
 	return slices.DeleteFunc(domains, func(domain string) bool { return !slices.Contains(mailDomains, domain) })
 }
 
-// ssoChange is a change of the settings of a protocol for single sign-on, for the audit log.
-type ssoChange struct {
-	before, after bool // Whether the organization uses the protocol.
-	action        org.Action
-	target, label string
-	details       []org.Change
+// ssoSettings describes the settings of a protocol for single sign-on.
+type ssoSettings[S any] struct {
+	protocol sso.Protocol
+	target   string // Of the events in the audit log.
+	read     func(ctx context.Context, q querier, organizationID uuid.UUID) (S, error)
+	save     func(ctx context.Context, tx pgx.Tx, settings S) error
+	describe func(settings S) (enabled bool, label string)
+	changes  func(before, after S) []org.Change
 }
 
-// changeSSO calls change, which changes the settings of a protocol, with the organization locked: another super-admin
-// may have changed them. It logs the change unless it has no effect.
-func (db *DB) changeSSO(ctx context.Context, actor identity.Actor, protocol sso.Protocol,
-	change func(tx pgx.Tx, passwordAdmins int) (ssoChange, error),
-) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
+// changeSSO replaces the settings of a protocol by the result of change, with the organization locked: another
+// super-admin may have changed them. It logs the change unless it has no effect.
+func changeSSO[S any](
+	ctx context.Context, db *DB, actor identity.Actor, action org.Action, of ssoSettings[S], change func(*S) error,
+) (S, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (after S, _ error) {
 		if err := lockForSuper(ctx, tx, actor); err != nil {
-			return err
+			return after, err
 		}
-		admins, err := passwordAdmins(ctx, tx, actor.OrganizationID)
+		before, err := of.read(ctx, tx, actor.OrganizationID)
 		if err != nil {
-			return err
+			return after, err
 		}
-		c, err := change(tx, admins)
-		if err != nil {
-			return err
+		after = before
+		if err := change(&after); err != nil {
+			return after, err
 		}
-		if err := switchSSO(ctx, tx, actor.OrganizationID, protocol, c.before, c.after); err != nil {
-			return err
+		if err := of.save(ctx, tx, after); err != nil {
+			return after, err
 		}
-		if len(c.details) == 0 {
-			return nil
+		was, _ := of.describe(before)
+		enabled, label := of.describe(after)
+		if err := switchSSO(ctx, tx, actor.OrganizationID, of.protocol, was, enabled); err != nil {
+			return after, err
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: c.action, TargetKind: c.target,
-			TargetID: actor.OrganizationID.String(), TargetLabel: c.label, Details: c.details,
+		details := of.changes(before, after)
+		if len(details) == 0 {
+			return after, nil
+		}
+		return after, audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action, TargetKind: of.target,
+			TargetID: actor.OrganizationID.String(), TargetLabel: label, Details: details,
 		})
 	})
 }
@@ -84,19 +92,14 @@ func switchSSO(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, protoco
 	switch {
 	case before == after:
 		return nil
-	case after:
-		return exec(ctx, tx, `UPDATE organizations SET auth_type = $2, sso_protocol = $3 WHERE id = $1`, organizationID,
-			identity.AuthFederated, protocol)
+	case !after:
+		return exec(ctx, tx, `UPDATE organizations SET auth_type = $2 WHERE id = $1`, organizationID, identity.AuthCognito)
 	}
-	return exec(ctx, tx, `UPDATE organizations SET auth_type = $2 WHERE id = $1`, organizationID, identity.AuthCognito)
-}
-
-// passwordAdmins returns the number of active super-admins who can sign in with a password.
-func passwordAdmins(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (int, error) {
-	return queryValue[int](ctx, tx, `
-		SELECT count(*) FROM users u WHERE u.organization_id = $1
-		    AND u.role = $2 AND u.state = $3 AND `+hasPassword,
-		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive)
+	return execRow(ctx, tx, sso.ErrNoPasswordAdmin, `
+		UPDATE organizations SET auth_type = $2, sso_protocol = $3
+		WHERE id = $1 AND EXISTS (SELECT FROM users u
+		    WHERE u.organization_id = $1 AND u.role = $4 AND u.state = $5 AND `+hasPassword+`)`,
+		organizationID, identity.AuthFederated, protocol, identity.RoleOrganizationSuperAdmin, identity.StateActive)
 }
 
 func (db *DB) CreateSSOState(ctx context.Context, state sso.State, at time.Time) error {

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/lru"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
@@ -45,6 +47,8 @@ type DB struct {
 
 	begins *group // Begins of answers, whose callers wait for the first token.
 	ends   *group // Ends of answers, and titles.
+
+	owners *lru.Cache[string, identity.Owner] // By the subjects of the people who asked questions lately.
 
 	secrets secret.Keyring
 }
@@ -106,6 +110,7 @@ func open(ctx context.Context, cfg *pgxpool.Config) (_ *DB, err error) {
 		return nil, fmt.Errorf("the database: %w", err)
 	}
 	db.begins, db.ends = &group{pool: db.pool, maxWait: maxBeginWait}, &group{pool: db.pool}
+	db.owners = lru.New[string, identity.Owner](maxOwners)
 	return db, nil
 }
 

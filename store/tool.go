@@ -14,38 +14,37 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// AddToolRound implements chat.Store. It locks the generation, so that it is not taken over before the calls are
-// committed.
 func (db *DB) AddToolRound(ctx context.Context, serverID uuid.UUID, round chat.AddedRound) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockRun(ctx, tx, serverID, round.RunID); err != nil {
-			return err
-		}
-		return send(ctx, tx, func(batch *pgx.Batch) {
-			for i, call := range round.Calls {
-				text, reasoning, sources := "", "", []uuid.UUID{}
-				if i == 0 {
-					text, reasoning, sources = round.Text, storable(round.Reasoning), orEmpty(round.Sources)
-				}
-				call = storableCall(call)
-				sum := sha256.Sum256([]byte(call.Arguments))
-				batch.Queue(`
-					INSERT INTO tool_calls (message_id, round, ordinal, run, call_id, tool, arguments_sha256, state, call,
-					    text, reasoning, sources)
-					VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-					ON CONFLICT (message_id, round, ordinal) DO NOTHING`, // A repeated attempt.
-					round.MessageID, round.Index, i, round.Run, call.ID, call.Name, sum[:], call.State, call, text,
-					reasoning, sources)
-				queueApproval(batch, round.MessageID, call)
+	return db.changeRun(ctx, serverID, round.RunID, func(batch *pgx.Batch) {
+		for i, call := range round.Calls {
+			text, reasoning, sources := "", "", []uuid.UUID{}
+			if i == 0 {
+				text, reasoning, sources = round.Text, storable(round.Reasoning), orEmpty(round.Sources)
 			}
-		})
+			call = storableCall(call)
+			sum := sha256.Sum256([]byte(call.Arguments))
+			batch.Queue(`
+				INSERT INTO tool_calls (message_id, round, ordinal, run, call_id, tool, arguments_sha256, state, call,
+				    text, reasoning, sources)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+				ON CONFLICT (message_id, round, ordinal) DO NOTHING`, // A repeated attempt.
+				round.MessageID, round.Index, i, round.Run, call.ID, call.Name, sum[:], call.State, call, text, reasoning, sources)
+			queueApproval(batch, round.MessageID, call)
+		}
 	})
 }
 
-// lockRun locks a running generation if the run belongs to the server, else the error is chat.ErrStaleRun.
-func lockRun(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, run chat.RunID) error {
-	return execRow(ctx, tx, chat.ErrStaleRun, `
-		SELECT FROM generations WHERE message_id = $1 AND `+isCurrentRun+` FOR SHARE`, run.MessageID, run.Run, serverID)
+// changeRun sends statements about a running generation. It locks the generation, so that it is not taken over before
+// they are committed. If the run does not belong to the server, the error is chat.ErrStaleRun.
+func (db *DB) changeRun(ctx context.Context, serverID uuid.UUID, run chat.RunID, queue func(batch *pgx.Batch)) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := execRow(ctx, tx, chat.ErrStaleRun, `
+			SELECT FROM generations WHERE message_id = $1 AND `+isCurrentRun+` FOR SHARE`,
+			run.MessageID, run.Run, serverID); err != nil {
+			return err
+		}
+		return send(ctx, tx, queue)
+	})
 }
 
 // storableCall returns a call as it can be stored: PostgreSQL's JSON refuses U+0000.
@@ -74,13 +73,7 @@ func storableExtra(extra json.RawMessage) json.RawMessage {
 }
 
 func (db *DB) EndToolCall(ctx context.Context, serverID uuid.UUID, run chat.RunID, call chat.ToolCall) error {
-	call = storableCall(call)
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockRun(ctx, tx, serverID, run); err != nil {
-			return err
-		}
-		return send(ctx, tx, func(batch *pgx.Batch) { queueCall(batch, run.MessageID, call) })
-	})
+	return db.changeRun(ctx, serverID, run, func(batch *pgx.Batch) { queueCall(batch, run.MessageID, storableCall(call)) })
 }
 
 // loadRounds reads the rounds of a running answer, and their text as a known one.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,21 +44,16 @@ func queueApproval(batch *pgx.Batch, messageID uuid.UUID, call chat.ToolCall) {
 }
 
 func (db *DB) AskAgain(ctx context.Context, serverID uuid.UUID, run chat.RunID, calls []chat.ToolCall) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockRun(ctx, tx, serverID, run); err != nil {
-			return err
+	return db.changeRun(ctx, serverID, run, func(batch *pgx.Batch) {
+		for _, call := range calls {
+			call = storableCall(call)
+			batch.Queue(`
+				UPDATE tool_calls
+				SET state = 'waiting', call = $3
+				WHERE message_id = $1 AND call_id = $2 AND state = 'running'`, // Not in a repeated attempt.
+				run.MessageID, call.ID, call)
+			queueApproval(batch, run.MessageID, call)
 		}
-		return send(ctx, tx, func(batch *pgx.Batch) {
-			for _, call := range calls {
-				call = storableCall(call)
-				batch.Queue(`
-					UPDATE tool_calls
-					SET state = 'waiting', call = $3
-					WHERE message_id = $1 AND call_id = $2 AND state = 'running'`, // Not in a repeated attempt.
-					run.MessageID, call.ID, call)
-				queueApproval(batch, run.MessageID, call)
-			}
-		})
 	})
 }
 
@@ -71,11 +67,8 @@ func queueCall(batch *pgx.Batch, messageID uuid.UUID, call chat.ToolCall) {
 }
 
 func (db *DB) ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run chat.RunID, callIDs []string) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockRun(ctx, tx, serverID, run); err != nil {
-			return err
-		}
-		return exec(ctx, tx, `
+	return db.changeRun(ctx, serverID, run, func(batch *pgx.Batch) {
+		batch.Queue(`
 			UPDATE tool_calls
 			SET state = 'running', call = jsonb_set(call, '{state}', '"running"')
 			WHERE message_id = $1 AND call_id = ANY ($2) AND state = 'approved'`, run.MessageID, callIDs)
@@ -84,9 +77,8 @@ func (db *DB) ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run chat.R
 
 func (db *DB) BeginWait(
 	ctx context.Context, serverID uuid.UUID, run chat.RunID, callIDs []string,
-) (wait chat.Wait, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
-		wait = chat.Wait{}
+) (chat.Wait, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (wait chat.Wait, err error) {
 		wait.Stopped, err = findValue[bool](ctx, tx, chat.ErrStaleRun, `
 			SELECT stop_requested_at IS NOT NULL
 			FROM generations
@@ -94,19 +86,19 @@ func (db *DB) BeginWait(
 			    THEN run = $2 AND (server_id = $3 OR server_id = $4 AND waiting_server_id = $3) END
 			FOR UPDATE`, run.MessageID, run.Run, serverID, noServer)
 		if err != nil {
-			return err
+			return wait, err
 		}
 		decided, err := queryValue[bool](ctx, tx, `
 			SELECT EXISTS (SELECT FROM tool_calls
 			               WHERE message_id = $1 AND call_id = ANY ($2) AND state <> 'waiting')`, run.MessageID, callIDs)
 		if err != nil {
-			return err
+			return wait, err
 		}
 		if wait.Waits = !decided && !wait.Stopped; !wait.Waits {
 			wait.Calls, err = findCalls(ctx, tx, run.MessageID)
-			return err
+			return wait, err
 		}
-		return send(ctx, tx, func(batch *pgx.Batch) {
+		return wait, send(ctx, tx, func(batch *pgx.Batch) {
 			batch.Queue(`
 				INSERT INTO servers (id, heartbeat_at) VALUES ($1, 'infinity')
 				ON CONFLICT (id) DO UPDATE SET heartbeat_at = 'infinity'`, noServer) // After a restore it may have expired.
@@ -114,7 +106,6 @@ func (db *DB) BeginWait(
 				run.MessageID, noServer, serverID)
 		})
 	})
-	return wait, err
 }
 
 func findCalls(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) ([]chat.ToolCall, error) {
@@ -124,29 +115,25 @@ func findCalls(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) ([]chat.Tool
 
 // EndWait implements chat.Store. It locks the generation: a decision in between must not make it look like another
 // server's.
-func (db *DB) EndWait(
-	ctx context.Context, serverID uuid.UUID, run chat.RunID, force bool,
-) (wait chat.Wait, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		waits, err := findValue[bool](ctx, tx, chat.ErrStaleRun, `
+func (db *DB) EndWait(ctx context.Context, serverID uuid.UUID, run chat.RunID, force bool) (chat.Wait, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (wait chat.Wait, err error) {
+		wait.Waits, err = findValue[bool](ctx, tx, chat.ErrStaleRun, `
 			SELECT server_id = $4 AND NOT ($5 AND waiting_server_id = $3)
 			FROM generations
 			WHERE message_id = $1 AND CASE WHEN ended_at IS NULL THEN run = $2 AND (server_id = $3 OR server_id = $4) END
 			FOR UPDATE`, run.MessageID, run.Run, serverID, noServer, force)
-		if wait = (chat.Wait{Waits: waits}); err != nil || waits {
-			return err
+		if err != nil || wait.Waits {
+			return wait, err
 		}
-		_, err = tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE generations
 			SET server_id = $2, waiting_server_id = NULL, started_at = now()
-			WHERE message_id = $1`, run.MessageID, serverID)
-		if err != nil {
-			return err
+			WHERE message_id = $1`, run.MessageID, serverID); err != nil {
+			return wait, err
 		}
 		wait.Calls, err = findCalls(ctx, tx, run.MessageID)
-		return err
+		return wait, err
 	})
-	return wait, err
 }
 
 func (db *DB) LeaveWaits(ctx context.Context, serverID uuid.UUID) error {
@@ -226,13 +213,15 @@ func lockApproval(ctx context.Context, tx pgx.Tx, id uuid.UUID) (approvalRow, er
 		WHERE a.id = $1`, id)
 }
 
-func (db *DB) WaitingToolApproval(
-	ctx context.Context, owner identity.Owner, id uuid.UUID,
-) (chat.ToolApproval, error) {
-	return findRow[chat.ToolApproval](ctx, db.pool, chat.ErrNoToolCall, `
-		SELECT `+approvalColumns+fromApprovals+`
-		WHERE a.id = $3 AND a.organization_id = $1 AND a.user_id = $2 AND a.decision IS NULL AND `+mayRead,
-		owner.OrganizationID, owner.UserID, id)
+// selectOwnApprovals selects the approvals that the person $2 of the organization $1 decides, in threads that they may
+// read.
+const selectOwnApprovals = `
+	SELECT ` + approvalColumns + fromApprovals + `
+	WHERE a.organization_id = $1 AND a.user_id = $2 AND ` + mayRead
+
+func (db *DB) WaitingToolApproval(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.ToolApproval, error) {
+	return findRow[chat.ToolApproval](ctx, db.pool, chat.ErrNoToolCall, selectOwnApprovals+`
+		AND a.id = $3 AND a.decision IS NULL`, owner.OrganizationID, owner.UserID, id)
 }
 
 func (db *DB) DecideToolCall(
@@ -250,8 +239,11 @@ func (db *DB) DecideToolCall(
 			return chat.ToolApproval{}, err
 		}
 		if row.State != chat.ApprovalWaiting && row.UserID == owner.UserID && row.RequestID != nil &&
-			*row.RequestID == d.RequestID {
-			return repeatedDecision(row, d)
+			*row.RequestID == d.RequestID { // A repeated request.
+			if hash := d.Hash(); !bytes.Equal(row.RequestHash, hash[:]) {
+				return chat.ToolApproval{}, chat.ErrRequestConflict
+			}
+			return row.ToolApproval, nil
 		}
 		if err := row.refusal(owner, d); err != nil {
 			return chat.ToolApproval{}, err
@@ -265,14 +257,7 @@ func (db *DB) DecideToolCall(
 		}
 		remembered := d.Approved && d.Remember
 		if remembered {
-			if remembered, err = lockAskedServer(ctx, tx, row); err != nil {
-				return chat.ToolApproval{}, err
-			}
-		}
-		if remembered {
-			if err := exec(ctx, tx, `
-				INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
-				ON CONFLICT DO NOTHING`, owner.OrganizationID, row.ThreadID, owner.UserID, row.Tool); err != nil {
+			if remembered, err = permitTool(ctx, tx, row); err != nil {
 				return chat.ToolApproval{}, err
 			}
 		}
@@ -280,29 +265,25 @@ func (db *DB) DecideToolCall(
 	})
 }
 
-// lockAskedServer locks the server of an approval's tool. It reports whether the server is still the one that was asked
-// about, with the same address and authentication. Other tools have no server.
-func lockAskedServer(ctx context.Context, tx pgx.Tx, row approvalRow) (bool, error) {
-	if !tool.IsServerName(row.Tool) {
-		return true, nil
+// permitTool stores the approval of a tool for the rest of the thread, and locks the tool's server. It reports false if
+// the server is not the one that was asked about, with the same address and authentication. Built-in tools have no
+// server.
+func permitTool(ctx context.Context, tx pgx.Tx, row approvalRow) (bool, error) {
+	if tool.IsServerName(row.Tool) {
+		found, err := queryValues[uuid.UUID](ctx, tx, `
+			SELECT s.id FROM tool_servers s WHERE s.organization_id = $1 AND starts_with($2, s.key || $3) FOR SHARE`,
+			row.OrganizationID, row.Tool, tool.Separator)
+		if err != nil || len(found) == 0 {
+			return false, err
+		}
+		server, err := findToolServer(ctx, tx, row.OrganizationID, found[0])
+		if err != nil || !strings.HasPrefix(row.Version, server.Settings()+" ") {
+			return false, err
+		}
 	}
-	found, err := queryValues[uuid.UUID](ctx, tx, `
-		SELECT s.id FROM tool_servers s WHERE s.organization_id = $1 AND starts_with($2, s.key || $3) FOR SHARE`,
-		row.OrganizationID, row.Tool, tool.Separator)
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
-	server, err := findToolServer(ctx, tx, row.OrganizationID, found[0])
-	return strings.HasPrefix(row.Version, server.Settings()+" "), err
-}
-
-// repeatedDecision returns the result of an earlier decision by the same request.
-func repeatedDecision(row approvalRow, d chat.Decision) (chat.ToolApproval, error) {
-	hash := d.Hash()
-	if string(row.RequestHash) != string(hash[:]) {
-		return chat.ToolApproval{}, chat.ErrRequestConflict
-	}
-	return row.ToolApproval, nil
+	return true, exec(ctx, tx, `
+		INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING`, row.OrganizationID, row.ThreadID, row.UserID, row.Tool)
 }
 
 // refusal returns the error of a decision that is refused, or nil.
@@ -316,7 +297,7 @@ func (r approvalRow) refusal(owner identity.Owner, d chat.Decision) error {
 		return chat.ErrApprovalCanceled
 	case r.State != chat.ApprovalWaiting:
 		return chat.ErrDecided
-	case string(r.ArgumentsSHA256) != string(d.ArgumentsSHA256):
+	case !bytes.Equal(r.ArgumentsSHA256, d.ArgumentsSHA256):
 		return chat.ErrArgumentsChanged
 	}
 	return nil
@@ -436,9 +417,8 @@ const cancelApprovalsSQL = `
 func (db *DB) ListToolApprovals(
 	ctx context.Context, owner identity.Owner, offset, limit int,
 ) ([]chat.ToolApproval, error) {
-	return queryRows[chat.ToolApproval](ctx, db.pool, `
-		SELECT `+approvalColumns+fromApprovals+`
-		WHERE a.organization_id = $1 AND a.user_id = $2 AND a.decision IS NULL AND a.expires_at > now() AND `+mayRead+`
+	return queryRows[chat.ToolApproval](ctx, db.pool, selectOwnApprovals+`
+		AND a.decision IS NULL AND a.expires_at > now()
 		ORDER BY a.created_at, a.id
 		OFFSET $3 LIMIT $4`, owner.OrganizationID, owner.UserID, offset, limit)
 }
@@ -446,8 +426,7 @@ func (db *DB) ListToolApprovals(
 func (db *DB) ListAnswerApprovals(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
 ) ([]chat.ToolApproval, error) {
-	return queryRows[chat.ToolApproval](ctx, db.pool, `
-		SELECT `+approvalColumns+fromApprovals+`
-		WHERE a.organization_id = $1 AND a.user_id = $2 AND a.message_id = $3 AND `+mayRead+`
+	return queryRows[chat.ToolApproval](ctx, db.pool, selectOwnApprovals+`
+		AND a.message_id = $3
 		ORDER BY a.created_at, a.id`, owner.OrganizationID, owner.UserID, messageID)
 }

@@ -34,12 +34,9 @@ func (db *DB) SetToolAuthorization(
 			UPDATE tool_servers s SET oauth = $5 WHERE `+isSameClient,
 			server.OrganizationID, server.ID, server.URL, server.ClientID, a)
 	}
-	kept := ""
-	if registered.Secret != "" {
-		var err error
-		if kept, err = db.secrets.Seal([]byte(registered.Secret), toolSecretOwner(server.ID.String())); err != nil {
-			return err
-		}
+	kept, err := db.sealToolSecret(server.ID, registered.Secret)
+	if err != nil {
+		return err
 	}
 	return execRow(ctx, db.pool, toolserver.ErrMoved, `
 		UPDATE tool_servers SET oauth = $4, client_id = $5, registered = true, secret = $6
@@ -110,20 +107,6 @@ func (db *DB) openTokens(id uuid.UUID, kept string) (c toolserver.Connection, er
 	return c, err
 }
 
-func (db *DB) ConnectedServers(ctx context.Context, owner identity.Owner) (map[uuid.UUID]time.Time, error) {
-	rows, err := queryRows[struct {
-		ServerID    uuid.UUID
-		ConnectedAt time.Time
-	}](ctx, db.pool, `
-		SELECT server_id, connected_at FROM tool_connections WHERE organization_id = $1 AND user_id = $2`,
-		owner.OrganizationID, owner.UserID)
-	connected := make(map[uuid.UUID]time.Time, len(rows))
-	for _, row := range rows {
-		connected[row.ServerID] = row.ConnectedAt
-	}
-	return connected, err
-}
-
 // sealTokens returns the sealed tokens of a connection under another id.
 func (db *DB) sealTokens(c toolserver.Connection) (id uuid.UUID, kept string, err error) {
 	id = uuidv7.New()
@@ -145,13 +128,9 @@ func (db *DB) SaveToolConnection(
 		if err := lockSameClient(ctx, tx, owner.OrganizationID, server.ID, server.URL, server.ClientID); err != nil {
 			return err
 		}
-		person, err := findRow[struct {
-			Name, Email string
-			Server      string
-		}](ctx, tx, toolserver.ErrNoServer, `
-			SELECT u.name, u.email, s.name AS server FROM users u JOIN tool_servers s ON s.organization_id = u.organization_id
-			WHERE u.organization_id = $1 AND u.id = $2 AND s.id = $3
-			FOR KEY SHARE`, owner.OrganizationID, owner.UserID, server.ID)
+		by, err := findRow[org.AuditActor](ctx, tx, toolserver.ErrNoServer, `
+			SELECT 'user' AS kind, id, name, email FROM users WHERE organization_id = $1 AND id = $2 FOR KEY SHARE`,
+			owner.OrganizationID, owner.UserID)
 		if err != nil {
 			return err
 		}
@@ -161,8 +140,7 @@ func (db *DB) SaveToolConnection(
 			owner.OrganizationID, owner.UserID, server.ID, id, kept); err != nil {
 			return err
 		}
-		by := org.AuditActor{Kind: org.ByMember, ID: &owner.UserID, Name: person.Name, Email: person.Email}
-		return audit(ctx, tx, connectionEvent(by, org.ActionToolConnect, owner.OrganizationID, server.ID, person.Server))
+		return audit(ctx, tx, serverEvent(by, org.ActionToolConnect, server, nil))
 	})
 }
 
@@ -193,18 +171,11 @@ func (db *DB) RemoveToolConnection(
 		if err != nil {
 			return c, err
 		}
-		if err := audit(ctx, tx, connectionEvent(org.AuditActorOf(actor), org.ActionToolDisconnect, actor.OrganizationID,
-			serverID, row.Name)); err != nil {
+		server := toolserver.Server{ID: serverID, OrganizationID: actor.OrganizationID, Name: row.Name}
+		if err := audit(ctx, tx, serverEvent(org.AuditActorOf(actor), org.ActionToolDisconnect, server, nil)); err != nil {
 			return c, err
 		}
 		c, _ = db.openTokens(row.ID, row.Tokens) // Without the key, the connection can still be removed.
 		return c, nil
 	})
-}
-
-func connectionEvent(by org.AuditActor, action org.Action, organizationID, serverID uuid.UUID, name string) org.Event {
-	return org.Event{
-		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetToolServer,
-		TargetID: serverID.String(), TargetLabel: name,
-	}
 }

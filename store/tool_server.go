@@ -19,12 +19,16 @@ var _ toolserver.Store = (*DB)(nil)
 
 func toolSecretOwner(id string) string { return "tool_servers " + id }
 
+// selectToolServers selects servers with their tools. fromToolServers is the rest of the query.
 const selectToolServers = `
 	SELECT s.id, s.organization_id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.registered,
 	       s.secret <> '' AS has_secret, s.enabled, s.everyone, s.checked_at, s.failure, now() AS read_at,
-	       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
-	       ARRAY (SELECT g.name FROM tool_server_groups k JOIN member_groups g ON g.id = k.group_id
-	              WHERE k.server_id = s.id ORDER BY k.group_id) AS group_names
+	       (SELECT array_agg(group_id ORDER BY group_id) FROM tool_server_groups WHERE server_id = s.id) AS group_ids,
+	       (SELECT array_agg(g.name ORDER BY g.id) FROM tool_server_groups k JOIN member_groups g ON g.id = k.group_id
+	        WHERE k.server_id = s.id) AS group_names,
+	       (SELECT json_agg(t ORDER BY t.name) FROM tool_server_tools t WHERE t.server_id = s.id) AS tools`
+
+const fromToolServers = `
 	FROM tool_servers s
 	WHERE s.organization_id = $1 `
 
@@ -37,48 +41,9 @@ const usableByPerson = `
 	    SELECT FROM tool_server_groups k JOIN group_members m ON m.group_id = k.group_id
 	    WHERE k.server_id = s.id AND m.user_id = $2)) `
 
-// toolRow is a row of tool_server_tools.
-type toolRow struct {
-	toolserver.Tool
-	ServerID uuid.UUID
-}
-
-const selectTools = `
-	SELECT t.server_id, t.name, t.remote, t.accepted, t.offered, t.refused, t.gone, t.rule, t.read_only, t.idempotent
-	FROM tool_server_tools t `
-
-// toolServers returns the servers of an organization that match a condition, with their tools.
-func toolServers(ctx context.Context, q querier, organizationID uuid.UUID, where string, args ...any) (
-	[]toolserver.Server, error,
-) {
-	servers, err := queryRows[toolserver.Server](ctx, q, selectToolServers+where+` ORDER BY s.name, s.id`,
-		append([]any{organizationID}, args...)...)
-	if err != nil || len(servers) == 0 {
-		return servers, err
-	}
-	ids := convert(servers, func(s toolserver.Server) uuid.UUID { return s.ID })
-	tools, err := queryRows[toolRow](ctx, q, selectTools+`
-		WHERE t.organization_id = $1 AND t.server_id = ANY ($2) ORDER BY t.name`, organizationID, ids)
-	for i := range servers {
-		servers[i].GroupIDs = orNil(servers[i].GroupIDs)
-		for _, t := range tools {
-			if t.ServerID == servers[i].ID {
-				servers[i].Tools = append(servers[i].Tools, t.Tool)
-			}
-		}
-	}
-	return servers, err
-}
-
 func findToolServer(ctx context.Context, q querier, organizationID, id uuid.UUID) (toolserver.Server, error) {
-	found, err := toolServers(ctx, q, organizationID, `AND s.id = $2`, id)
-	if err == nil && len(found) == 0 {
-		err = toolserver.ErrNoServer
-	}
-	if err != nil {
-		return toolserver.Server{}, err
-	}
-	return found[0], nil
+	return findRow[toolserver.Server](ctx, q, toolserver.ErrNoServer, selectToolServers+fromToolServers+`AND s.id = $2`,
+		organizationID, id)
 }
 
 // lockToolServer locks a server and returns it. All changes of a server's tools lock it, after the organization if they
@@ -92,7 +57,8 @@ func lockToolServer(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID
 }
 
 func (db *DB) ToolServers(ctx context.Context, organizationID uuid.UUID) ([]toolserver.Server, error) {
-	return toolServers(ctx, db.pool, organizationID, ``)
+	return queryRows[toolserver.Server](ctx, db.pool, selectToolServers+fromToolServers+`ORDER BY s.name, s.id`,
+		organizationID)
 }
 
 func (db *DB) ToolServer(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Server, error) {
@@ -100,28 +66,28 @@ func (db *DB) ToolServer(ctx context.Context, organizationID, id uuid.UUID) (too
 }
 
 func (db *DB) PersonToolServers(ctx context.Context, owner identity.Owner) ([]toolserver.Server, error) {
-	return toolServers(ctx, db.pool, owner.OrganizationID, usableByPerson, owner.UserID)
+	return queryRows[toolserver.Server](ctx, db.pool, selectToolServers+`,
+	       (SELECT c.connected_at FROM tool_connections c WHERE c.server_id = s.id AND c.user_id = $2) AS connected_at`+
+		fromToolServers+usableByPerson+`ORDER BY s.name, s.id`, owner.OrganizationID, owner.UserID)
 }
 
 func (db *DB) ToolCallable(
 	ctx context.Context, owner identity.Owner, serverID uuid.UUID, name, digest string,
 ) (bool, error) {
-	rows, err := queryRows[toolRow](ctx, db.pool, selectTools+`
-		JOIN tool_servers s ON s.id = t.server_id
+	found, err := queryRows[toolserver.Tool](ctx, db.pool, `
+		SELECT t.accepted, t.offered, t.refused, t.gone, t.rule
+		FROM tool_server_tools t JOIN tool_servers s ON s.id = t.server_id
 		WHERE s.organization_id = $1 AND t.server_id = $3 AND t.name = $4`+usableByPerson,
 		owner.OrganizationID, owner.UserID, serverID, name)
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	t := rows[0].Tool
-	return t.Usable() && t.Accepted.Digest() == digest, nil
+	return len(found) == 1 && found[0].Usable() && found[0].Accepted.Digest() == digest, err
 }
 
-func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Secrets, error) {
-	secrets, err := findRow[toolserver.Secrets](ctx, db.pool, toolserver.ErrNoServer, `
-		SELECT url, secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2`, organizationID, id)
+func (db *DB) ToolSecrets(ctx context.Context, server toolserver.Server) (toolserver.Secrets, error) {
+	secrets, err := findRow[toolserver.Secrets](ctx, db.pool, toolserver.ErrMoved, `
+		SELECT secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2 AND url = $3`,
+		server.OrganizationID, server.ID, server.URL)
 	if secrets.Secret != "" {
-		secrets.Secret, err = db.openSecret(secrets.Secret, toolSecretOwner(id.String()))
+		secrets.Secret, err = db.openSecret(secrets.Secret, toolSecretOwner(server.ID.String()))
 	}
 	return secrets, err
 }
@@ -150,16 +116,24 @@ func (db *DB) AddToolServer(ctx context.Context, actor identity.Actor, server to
 		if err := db.saveToolServer(ctx, tx, server); err != nil {
 			return err
 		}
-		return auditToolServer(ctx, tx, actor, org.ActionToolServerAdd, server,
-			toolServerChanges(toolserver.Server{Enabled: true, Everyone: true}, server))
+		return audit(ctx, tx, serverEvent(org.AuditActorOf(actor), org.ActionToolServerAdd, server,
+			toolServerChanges(toolserver.Server{Enabled: true, Everyone: true}, server)))
 	})
+}
+
+// sealToolSecret returns the stored form of a server's secret.
+func (db *DB) sealToolSecret(id uuid.UUID, plain string) (string, error) {
+	if plain == "" {
+		return "", nil
+	}
+	return db.secrets.Seal([]byte(plain), toolSecretOwner(id.String()))
 }
 
 // saveToolServer stores the settings of a server, its groups, and a new secret sealed.
 func (db *DB) saveToolServer(ctx context.Context, tx pgx.Tx, s toolserver.Server) error {
 	kept := s.NewSecret
-	if kept != nil && *kept != "" {
-		sealed, err := db.secrets.Seal([]byte(*kept), toolSecretOwner(s.ID.String()))
+	if kept != nil {
+		sealed, err := db.sealToolSecret(s.ID, *kept)
 		if err != nil {
 			return err
 		}
@@ -200,6 +174,7 @@ func (db *DB) EditToolServer(
 			return err
 		}
 		after := before
+		after.Tools = slices.Clone(before.Tools)
 		if err := change(&after); err != nil {
 			return err
 		}
@@ -222,12 +197,40 @@ func (db *DB) EditToolServer(
 				return err
 			}
 		}
-		changes := toolServerChanges(before, after)
-		if len(changes) == 0 {
-			return nil
+		by := org.AuditActorOf(actor)
+		if changes := toolServerChanges(before, after); len(changes) > 0 {
+			if err := audit(ctx, tx, serverEvent(by, org.ActionToolServerEdit, after, changes)); err != nil {
+				return err
+			}
 		}
-		return auditToolServer(ctx, tx, actor, org.ActionToolServerEdit, after, changes)
+		return saveEditedTools(ctx, tx, by, before, after)
 	})
+}
+
+// saveEditedTools stores the tools that an administrator has changed.
+func saveEditedTools(ctx context.Context, tx pgx.Tx, by org.AuditActor, from, to toolserver.Server) error {
+	for i, after := range to.Tools {
+		before, action := from.Tools[i], org.ActionToolEdit
+		if before.Offered != nil && after.Offered == nil {
+			action = org.ActionToolAccept
+		}
+		changes := changed([]org.Change{
+			{Field: "rule", Before: string(before.Rule), After: string(after.Rule)},
+			{Field: "read_only", Before: strconv.FormatBool(before.ReadOnly), After: strconv.FormatBool(after.ReadOnly)},
+			{Field: "idempotent", Before: strconv.FormatBool(before.Idempotent), After: strconv.FormatBool(after.Idempotent)},
+			{Field: "definition", Before: before.Accepted.Digest(), After: after.Accepted.Digest()},
+		})
+		if len(changes) == 0 {
+			continue
+		}
+		if err := send(ctx, tx, func(batch *pgx.Batch) { queueTool(batch, to, after) }); err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, toolEvent(by, action, to, after.Name, changes)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
@@ -246,7 +249,7 @@ func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uui
 		if err := endToolPermissions(ctx, tx, server); err != nil {
 			return err
 		}
-		return auditToolServer(ctx, tx, actor, org.ActionToolServerRemove, server, nil)
+		return audit(ctx, tx, serverEvent(org.AuditActorOf(actor), org.ActionToolServerRemove, server, nil))
 	})
 }
 
@@ -277,7 +280,7 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 		}
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
 			for _, t := range after.Tools {
-				queueTool(batch, organizationID, id, t)
+				queueTool(batch, after, t)
 			}
 			batch.Queue(deleteUnusedToolsSQL, organizationID, id)
 		}); err != nil {
@@ -303,71 +306,30 @@ const deleteUnusedToolsSQL = `
 	                  WHERE (s.organization_id = $1 OR s.organization_id IS NULL) AND t.name = ANY (s.tools))
 	  AND NOT EXISTS (SELECT FROM tool_permissions p WHERE p.organization_id = $1 AND p.tool = t.name)`
 
-// queueTool stores a tool.
-func queueTool(batch *pgx.Batch, organizationID, serverID uuid.UUID, t toolserver.Tool) {
+// queueTool stores a tool of a server.
+func queueTool(batch *pgx.Batch, s toolserver.Server, t toolserver.Tool) {
 	batch.Queue(`
 		INSERT INTO tool_server_tools (organization_id, server_id, name, remote, accepted, offered, refused, gone, rule,
 		                               read_only, idempotent)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 		ON CONFLICT (server_id, name) DO UPDATE
 		SET accepted = $5, offered = $6, refused = $7, gone = $8, rule = $9, read_only = $10, idempotent = $11`,
-		organizationID, serverID, t.Name, t.Remote, t.Accepted, t.Offered, t.Refused, t.Gone, t.Rule, t.ReadOnly,
-		t.Idempotent)
+		s.OrganizationID, s.ID, t.Name, t.Remote, t.Accepted, t.Offered, t.Refused, t.Gone, t.Rule, t.ReadOnly, t.Idempotent)
 }
 
-func (db *DB) ChangeTool(
-	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action toolserver.Action,
-	change func(*toolserver.Tool) error,
-) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockForSuper(ctx, tx, actor); err != nil {
-			return err
-		}
-		server, err := lockToolServer(ctx, tx, actor.OrganizationID, id)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(server.Tools, func(t toolserver.Tool) bool { return t.Name == name })
-		if i < 0 {
-			return toolserver.ErrNoTool
-		}
-		before := server.Tools[i]
-		after := before
-		if err := change(&after); err != nil {
-			return err
-		}
-		if err := send(ctx, tx, func(batch *pgx.Batch) {
-			queueTool(batch, actor.OrganizationID, id, after)
-		}); err != nil {
-			return err
-		}
-		changes := changed([]org.Change{
-			{Field: "rule", Before: string(before.Rule), After: string(after.Rule)},
-			{Field: "read_only", Before: strconv.FormatBool(before.ReadOnly), After: strconv.FormatBool(after.ReadOnly)},
-			{Field: "idempotent", Before: strconv.FormatBool(before.Idempotent), After: strconv.FormatBool(after.Idempotent)},
-			{Field: "definition", Before: before.Accepted.Digest(), After: after.Accepted.Digest()},
-		})
-		if len(changes) == 0 {
-			return nil
-		}
-		return audit(ctx, tx, toolEvent(org.AuditActorOf(actor), org.Action(action), server, name, changes))
-	})
-}
-
-func toolEvent(by org.AuditActor, action org.Action, s toolserver.Server, name string, changes []org.Change) org.Event {
+// serverEvent returns an audit entry about a server.
+func serverEvent(by org.AuditActor, action org.Action, s toolserver.Server, changes []org.Change) org.Event {
 	return org.Event{
-		OrganizationID: &s.OrganizationID, By: by, Action: action, TargetKind: org.TargetTool, TargetID: s.ID.String(),
-		TargetLabel: name, Details: changes,
+		OrganizationID: &s.OrganizationID, By: by, Action: action, TargetKind: org.TargetToolServer,
+		TargetID: s.ID.String(), TargetLabel: s.Name, Details: changes,
 	}
 }
 
-func auditToolServer(
-	ctx context.Context, tx pgx.Tx, actor identity.Actor, action org.Action, s toolserver.Server, changes []org.Change,
-) error {
-	return audit(ctx, tx, org.Event{
-		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
-		TargetKind: org.TargetToolServer, TargetID: s.ID.String(), TargetLabel: s.Name, Details: changes,
-	})
+// toolEvent returns an audit entry about a tool of a server.
+func toolEvent(by org.AuditActor, action org.Action, s toolserver.Server, name string, changes []org.Change) org.Event {
+	event := serverEvent(by, action, s, changes)
+	event.TargetKind, event.TargetLabel = org.TargetTool, name
+	return event
 }
 
 // toolServerChanges returns the differences between two servers. For the secret it records only that it has changed.

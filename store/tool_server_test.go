@@ -33,12 +33,12 @@ func (f *fixture) toolServer(t *testing.T, auth toolserver.Auth) (identity.Actor
 
 // discover stores a tool of a server with a description.
 func (f *fixture) discover(t *testing.T, server toolserver.Server, description string) error {
-	found := toolserver.FoundTool{
-		Remote:     "find",
-		Definition: toolserver.Definition{Description: description, Schema: json.RawMessage(`{"type":"object"}`)},
+	found := toolserver.Tool{
+		Remote:   "find",
+		Accepted: toolserver.Definition{Description: description, Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	return f.SaveDiscovery(t.Context(), f.a, server.ID, toolserver.Discovery{
-		At: time.Now(), URL: server.URL, Tools: []toolserver.FoundTool{found},
+		At: time.Now(), URL: server.URL, Tools: []toolserver.Tool{found},
 	})
 }
 
@@ -60,12 +60,11 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 	ann, server := f.toolServer(t, toolserver.AuthNone)
 	must.Succeed(t, f.discover(t, server, "A"))
 	var discovered <-chan error
-	must.Succeed(t, f.ChangeTool(t.Context(), ann, server.ID, "crm__find", toolserver.ActionRule,
-		func(changed *toolserver.Tool) error {
-			discovered = f.concurrently(t, func() error { return f.discover(t, server, "B") })
-			changed.Rule = tool.RuleDeny
-			return nil
-		}))
+	must.Succeed(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+		discovered = f.concurrently(t, func() error { return f.discover(t, server, "B") })
+		edited.Tools[0].Rule = tool.RuleDeny
+		return nil
+	}))
 	must.Succeed(t, <-discovered)
 	stored := must.Get(f.ToolServer(t.Context(), f.a, server.ID))(t)
 	got := stored.Tools[0]

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 
 	"github.com/google/uuid"
@@ -23,9 +24,12 @@ func queueToolUses(batch *pgx.Batch, o chat.Outcome, condition string) {
 	rules, states, sums, durations := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
 	decisions := make([]string, n)
 	for i, use := range o.ToolUses {
-		ids[i], tools[i], titles[i] = uuidv7.New(), storable(use.Tool), storable(use.Title)
-		rules[i], states[i], sums[i] = string(use.Rule), string(use.State), hex.EncodeToString(use.ArgumentsSHA256[:])
-		decisions[i] = string(use.Decision)
+		ids[i], tools[i], titles[i] = uuidv7.New(), storable(use.Name), storable(use.Title)
+		sum := sha256.Sum256([]byte(use.Arguments))
+		rules[i], states[i], sums[i] = string(use.Rule), string(use.State), hex.EncodeToString(sum[:])
+		if use.Approval != nil {
+			decisions[i] = string(use.Approval.State)
+		}
 		durations[i] = storableCount(int(use.Duration.Milliseconds()))
 	}
 	batch.Queue(`

@@ -185,15 +185,6 @@ func (t *Text) Sources() []string {
 	return ids
 }
 
-// PutToolCall publishes a call of a tool.
-func (t *Text) PutToolCall(c ToolCall) { t.put(toolPart+c.ID, newToolCallChunk(c)) }
-
-// PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
-func (t *Text) PutToolApproval(a ToolApproval) {
-	t.put("tool-approval "+a.CallID, approvalRequestChunk{"tool-approval-request", a.ID, a.CallID})
-	t.put(approvalState+a.CallID, newApprovalChunk(a))
-}
-
 // ApprovalSeq returns the Seq of the latest part with the state of a decision, or 0 without one.
 func (t *Text) ApprovalSeq() (seq int) {
 	t.mu.Lock()
@@ -205,9 +196,6 @@ func (t *Text) ApprovalSeq() (seq int) {
 	}
 	return seq
 }
-
-// PutToolResult publishes the end of a call of a tool, after the call.
-func (t *Text) PutToolResult(r ToolResult) { t.put("tool-result "+r.ID, newToolResultChunk(r)) }
 
 // PutCitations publishes the citations of an answer, an encoded JSON list.
 func (t *Text) PutCitations(citations json.RawMessage) {
@@ -363,6 +351,28 @@ func (t *Text) nextChange() *change {
 // Wait waits until the text is complete or abandoned.
 func (t *Text) Wait(ctx context.Context) error {
 	return t.waitUntil(ctx, t.over)
+}
+
+// Follow calls grown after each change until the text is complete or abandoned, at least once. It calls idle after each
+// interval without a change.
+func (t *Text) Follow(ctx context.Context, interval time.Duration, grown, idle func() error) error {
+	for {
+		t.mu.Lock()
+		over, next := t.over(), t.nextChange()
+		t.mu.Unlock()
+		if err := grown(); err != nil || over {
+			return err
+		}
+		select {
+		case <-next.done:
+		case <-time.After(interval):
+			if err := idle(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // WaitForCursor waits until a mirrored text contains the client's cursor, so that a client that reconnects faster than

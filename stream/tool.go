@@ -30,96 +30,70 @@ const (
 	approvalState = "tool-approval-state " // With the states of decisions.
 )
 
-// ToolApproval is the state of a decision about a call of a tool.
+// ToolApproval is the state of a decision about a call of a tool. Its JSON form is the data of a data-tool-approval
+// chunk.
 type ToolApproval struct {
-	ID        string // Of the request for the decision.
-	CallID    string
-	Cause     string // Why a decision is needed.
-	State     string // "waiting", or the decision.
-	ExpiresAt time.Time
-	SHA256    string // Of the arguments to decide on, in hexadecimal digits.
-	Reason    string // For a refusal.
-	Edited    bool   // The person has changed the arguments.
+	ID        string    `json:"id"` // Of the request for the decision.
+	CallID    string    `json:"tool_call_id"`
+	Cause     string    `json:"cause"` // Why a decision is needed.
+	State     string    `json:"state"` // "waiting", or the decision.
+	ExpiresAt time.Time `json:"expires_at"`
+	SHA256    string    `json:"arguments_sha256"` // Of the arguments to decide on, in hexadecimal digits.
+	Reason    string    `json:"reason,omitempty"` // For a refusal.
+	Edited    bool      `json:"edited,omitempty"` // The person has changed the arguments.
 }
 
-// toolInputChunk is the AI SDK's tool-input-available chunk.
-type toolInputChunk struct {
+// toolChunk is one of the AI SDK's chunks tool-input-start, tool-input-available, tool-input-error,
+// tool-output-available and tool-output-error.
+type toolChunk struct {
 	Type             string          `json:"type"`
 	ToolCallID       string          `json:"toolCallId"`
-	ToolName         string          `json:"toolName"`
+	ToolName         string          `json:"toolName,omitempty"`
 	Title            string          `json:"title,omitempty"`
-	Input            json.RawMessage `json:"input"`
+	Input            json.RawMessage `json:"input,omitempty"`
+	Output           *string         `json:"output,omitempty"`
+	ErrorText        string          `json:"errorText,omitempty"`
 	ProviderExecuted bool            `json:"providerExecuted"`
 	Dynamic          bool            `json:"dynamic"`
-	ProviderMetadata toolMetadata    `json:"providerMetadata"`
+	ProviderMetadata toolPlace       `json:"providerMetadata,omitempty"`
 }
 
-type toolMetadata struct {
-	Tsumugi toolPlace `json:"tsumugi"`
+// toolPlace is the metadata of a call: {"tsumugi": {"offset": the bytes of the text before it}}.
+type toolPlace map[string]map[string]int
+
+// decisionChunk is the AI SDK's tool-approval-request or tool-output-denied chunk.
+type decisionChunk struct {
+	Type       string `json:"type"`
+	ApprovalID string `json:"approvalId,omitempty"`
+	ToolCallID string `json:"toolCallId"`
 }
 
-type toolPlace struct {
-	Offset int `json:"offset"`
-}
-
-// toolOutputChunk is the AI SDK's tool-output-available or tool-output-error chunk.
-type toolOutputChunk struct {
-	Type             string  `json:"type"`
-	ToolCallID       string  `json:"toolCallId"`
-	Output           *string `json:"output,omitempty"`
-	ErrorText        string  `json:"errorText,omitempty"`
-	ProviderExecuted bool    `json:"providerExecuted"`
-	Dynamic          bool    `json:"dynamic"`
-}
-
-func newToolCallChunk(c ToolCall) toolInputChunk {
-	return toolInputChunk{
+// PutToolCall publishes a call of a tool.
+func (t *Text) PutToolCall(c ToolCall) {
+	t.put(toolPart+c.ID, toolChunk{
 		Type: "tool-input-available", ToolCallID: c.ID, ToolName: c.Name, Title: c.Title, Input: c.Input,
-		ProviderExecuted: !c.Returned, Dynamic: true, ProviderMetadata: toolMetadata{toolPlace{c.Offset}},
-	}
-}
-
-// approvalRequestChunk is the AI SDK's tool-approval-request chunk.
-type approvalRequestChunk struct {
-	Type       string `json:"type"`
-	ApprovalID string `json:"approvalId"`
-	ToolCallID string `json:"toolCallId"`
-}
-
-// approvalData is the data of a data-tool-approval chunk: the fields of an approval that the AI SDK lacks.
-type approvalData struct {
-	ID         string    `json:"id"`
-	ToolCallID string    `json:"tool_call_id"`
-	Cause      string    `json:"cause"`
-	State      string    `json:"state"`
-	ExpiresAt  time.Time `json:"expires_at"`
-	SHA256     string    `json:"arguments_sha256"`
-	Reason     string    `json:"reason,omitempty"`
-	Edited     bool      `json:"edited,omitempty"`
-}
-
-// deniedChunk is the AI SDK's tool-output-denied chunk.
-type deniedChunk struct {
-	Type       string `json:"type"`
-	ToolCallID string `json:"toolCallId"`
-}
-
-func newApprovalChunk(a ToolApproval) any {
-	return newDataChunk("tool-approval", a.CallID, approvalData{
-		ID: a.ID, ToolCallID: a.CallID, Cause: a.Cause, State: a.State, ExpiresAt: a.ExpiresAt.UTC(), SHA256: a.SHA256,
-		Reason: a.Reason, Edited: a.Edited,
+		ProviderExecuted: !c.Returned, Dynamic: true, ProviderMetadata: toolPlace{"tsumugi": {"offset": c.Offset}},
 	})
 }
 
-func newToolResultChunk(r ToolResult) any {
-	if r.Denied {
-		return deniedChunk{"tool-output-denied", r.ID}
-	}
-	chunk := toolOutputChunk{ToolCallID: r.ID, ProviderExecuted: true, Dynamic: true}
-	if r.Error != "" {
+// PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
+func (t *Text) PutToolApproval(a ToolApproval) {
+	t.put("tool-approval "+a.CallID, decisionChunk{"tool-approval-request", a.ID, a.CallID})
+	a.ExpiresAt = a.ExpiresAt.UTC()
+	t.put(approvalState+a.CallID, newDataChunk("tool-approval", a.CallID, a))
+}
+
+// PutToolResult publishes the end of a call of a tool, after the call.
+func (t *Text) PutToolResult(r ToolResult) {
+	chunk := toolChunk{Type: "tool-output-available", ToolCallID: r.ID, ProviderExecuted: true, Dynamic: true}
+	switch {
+	case r.Denied:
+		t.put("tool-result "+r.ID, decisionChunk{Type: "tool-output-denied", ToolCallID: r.ID})
+		return
+	case r.Error != "":
 		chunk.Type, chunk.ErrorText = "tool-output-error", r.Error
-	} else {
-		chunk.Type, chunk.Output = "tool-output-available", &r.Output
+	default:
+		chunk.Output = &r.Output
 	}
-	return chunk
+	t.put("tool-result "+r.ID, chunk)
 }

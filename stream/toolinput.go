@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -28,31 +29,6 @@ type toolInput struct {
 	read      int    // Bytes of the ToolInput's arguments that were published.
 }
 
-// toolInputStartChunk is the AI SDK's tool-input-start chunk.
-type toolInputStartChunk struct {
-	Type             string       `json:"type"`
-	ToolCallID       string       `json:"toolCallId"`
-	ToolName         string       `json:"toolName"`
-	Title            string       `json:"title,omitempty"`
-	ProviderExecuted bool         `json:"providerExecuted"`
-	Dynamic          bool         `json:"dynamic"`
-	ProviderMetadata toolMetadata `json:"providerMetadata"`
-}
-
-// toolInputErrorChunk is the AI SDK's tool-input-error chunk. It withdraws an unfinished call.
-type toolInputErrorChunk struct {
-	Type             string `json:"type"`
-	ToolCallID       string `json:"toolCallId"`
-	ToolName         string `json:"toolName"`
-	Input            string `json:"input"`
-	ErrorText        string `json:"errorText"`
-	ProviderExecuted bool   `json:"providerExecuted"`
-	Dynamic          bool   `json:"dynamic"`
-}
-
-// withdrawn is the error text of a withdrawn call.
-const withdrawn = "ツールは呼び出されませんでした。"
-
 // PutToolInputs publishes the progress of the calls that the model is writing. calls holds all of them: published calls
 // that it lacks are withdrawn. PutToolCall completes a call. The end of the round, or of the text, withdraws the others.
 func (t *Text) PutToolInputs(calls []ToolInput) {
@@ -76,14 +52,14 @@ func (t *Text) PutToolInputs(calls []ToolInput) {
 func (t *Text) appendInput(b []byte, call ToolInput) []byte {
 	i := slices.IndexFunc(t.inputs, func(in toolInput) bool { return in.id == call.ID })
 	if i < 0 {
-		if t.hasPart(toolPart + call.ID) {
+		if slices.ContainsFunc(t.parts, func(p Part) bool { return p.Key == toolPart+call.ID }) {
 			return b
 		}
 		i = len(t.inputs)
 		t.inputs = append(t.inputs, toolInput{
-			id: call.ID, name: call.Name, quotedID: appendJSON(nil, call.ID), start: appendChunk(nil, toolInputStartChunk{
+			id: call.ID, name: call.Name, quotedID: appendJSON(nil, call.ID), start: appendChunk(nil, toolChunk{
 				Type: "tool-input-start", ToolCallID: call.ID, ToolName: call.Name, Title: call.Title,
-				ProviderExecuted: true, Dynamic: true, ProviderMetadata: toolMetadata{toolPlace{len(t.text)}},
+				ProviderExecuted: true, Dynamic: true, ProviderMetadata: toolPlace{"tsumugi": {"offset": len(t.text)}},
 			}),
 		})
 		b = append(b, t.inputs[i].start...)
@@ -97,11 +73,6 @@ func (t *Text) appendInput(b []byte, call ToolInput) []byte {
 	in.arguments = append(in.arguments, bytes.ToValidUTF8(call.Arguments[in.read:to], []byte("\uFFFD"))...)
 	in.read = to
 	return in.appendArguments(b, from)
-}
-
-// hasPart reports whether a part with the key was published. The caller holds mu.
-func (t *Text) hasPart(key string) bool {
-	return slices.ContainsFunc(t.parts, func(p Part) bool { return p.Key == key })
 }
 
 // endInputs appends the events before a part with the key: the end of a round withdraws its unfinished calls, and a
@@ -127,9 +98,9 @@ func (t *Text) withdrawInputs(b []byte, match func(toolInput) bool) []byte {
 			rest = append(rest, in)
 			continue
 		}
-		b = appendChunk(b, toolInputErrorChunk{
-			Type: "tool-input-error", ToolCallID: in.id, ToolName: in.name, ErrorText: withdrawn,
-			ProviderExecuted: true, Dynamic: true,
+		b = appendChunk(b, toolChunk{
+			Type: "tool-input-error", ToolCallID: in.id, ToolName: in.name, Input: json.RawMessage(`""`),
+			ErrorText: "ツールは呼び出されませんでした。", ProviderExecuted: true, Dynamic: true,
 		})
 	}
 	t.inputs = rest

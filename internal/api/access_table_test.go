@@ -113,7 +113,7 @@ var access = map[string]rule{
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
-	"GET /v1/oidc/callback": {status: 303}, "POST /v1/oidc/{organization_id}/logout": {status: 400},
+	"GET /v1/oidc/{organization_id}/callback": {status: 303}, "POST /v1/oidc/{organization_id}/logout": {status: 400},
 	"GET /v1/live": {status: 426}, // The token arrives later, in a message.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},

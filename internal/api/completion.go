@@ -240,7 +240,7 @@ func (s *Server) streamCompletion(
 	if err := response.Begin(ctx); err != nil {
 		return err
 	}
-	if err := s.watchAnswer(ctx, actor, exchange, response.Copy, response.Wait); err != nil {
+	if err := s.watchAnswer(ctx, actor, exchange, response.Copy, response.Beat); err != nil {
 		return err
 	}
 	answer, err := s.holdForAnswer(ctx, actor, exchange, response)
@@ -250,10 +250,10 @@ func (s *Server) streamCompletion(
 	return response.End(ctx, answer)
 }
 
-// watchAnswer calls watch with the text of an answer. It calls wait while no server writes one.
+// watchAnswer calls watch with the text of an answer. Until a server writes one, it calls idle now and then.
 func (s *Server) watchAnswer(
 	ctx context.Context, actor identity.Actor, exchange chat.Exchange,
-	watch func(context.Context, *stream.Text) error, wait func(context.Context, <-chan struct{}, time.Duration) error,
+	watch func(context.Context, *stream.Text) error, idle func(context.Context) error,
 ) error {
 	for {
 		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
@@ -265,7 +265,13 @@ func (s *Server) watchAnswer(
 		if found.Text != nil {
 			err = watch(ctx, found.Text)
 		} else {
-			err = wait(ctx, found.Opened, found.Patience)
+			patient, end := context.WithTimeout(ctx, found.Patience)
+			select {
+			case <-found.Opened:
+			case <-patient.Done():
+			}
+			end()
+			err = idle(ctx)
 		}
 		found.Leave()
 		if err != nil || found.Text != nil {

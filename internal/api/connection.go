@@ -32,13 +32,14 @@ func (s *Server) grant(c *call, req GrantAnswer) (any, error) {
 		ResponseType: req.ResponseType, ClientID: req.ClientID, RedirectURI: req.RedirectURI, Scope: req.Scope,
 		State: req.State, Challenge: req.CodeChallenge, ChallengeMethod: req.CodeChallengeMethod,
 	}
-	var redirect string
-	var err error
-	if req.Allow {
-		redirect, err = s.OAuth.Allow(c.ctx(), c.actor, asked)
-	} else {
-		redirect, err = s.OAuth.Deny(asked)
+	if !req.Allow {
+		redirect, err := s.OAuth.Deny(asked)
+		return GrantRedirect{RedirectTo: redirect}, err
 	}
+	if err := c.actor.RequireRecentSession(time.Now()); err != nil {
+		return nil, err
+	}
+	redirect, err := s.OAuth.Allow(c.ctx(), c.actor, asked)
 	return GrantRedirect{RedirectTo: redirect}, err
 }
 
@@ -62,6 +63,11 @@ func (s *Server) getDevice(c *call) (any, error) {
 }
 
 func (s *Server) answerDevice(c *call, req DeviceAnswer) (any, error) {
+	if req.Allow {
+		if err := c.actor.RequireRecentSession(time.Now()); err != nil {
+			return nil, err
+		}
+	}
 	return nil, s.Limiter.GuessCode(c.actor, func() error {
 		return s.OAuth.AnswerDevice(c.ctx(), c.actor, req.UserCode, req.Allow)
 	})

@@ -24,6 +24,9 @@ import (
 // maxBody bounds a JSON body, in bytes.
 const maxBody = 1 << 20
 
+// maxPrefetch bounds the body of a question that is decoded twice, in bytes.
+const maxPrefetch = 16 << 10
+
 // Bounds of the lists.
 const (
 	maxOffset    = 1_000_000

@@ -110,8 +110,9 @@ type fixture struct {
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
-	ready    error          // The result of the server's readiness check.
-	told     chan uuid.UUID // Changed users, received by exec only.
+	traffic  *storetest.Traffic // Of the server. Nil without settings.counted.
+	ready    error              // The result of the server's readiness check.
+	told     chan uuid.UUID     // Changed users, received by exec only.
 }
 
 // settings are optional settings of a fixture.
@@ -122,6 +123,7 @@ type settings struct {
 	plain     bool              // Streams are sent by net/http.
 	pool      bool              // With a user pool and single sign-on.
 	reads     bool              // Uploaded files are processed and summarized.
+	counted   bool              // The requests of the server to its database are counted.
 	slack     slackSettings
 	providers http.RoundTripper // Of requests to OpenID providers; nil for real ones.
 	offers    llmtest.Offers    // Nil for a single model.
@@ -149,7 +151,12 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	ctx := t.Context()
 	var err error
-	if f.db, err = store.Open(ctx, f.dsn); err != nil {
+	dsn := f.dsn
+	if with.counted {
+		f.traffic = storetest.Count(t, dsn)
+		dsn = f.traffic.DSN
+	}
+	if f.db, err = store.Open(ctx, dsn); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.db.Close)

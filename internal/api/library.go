@@ -100,7 +100,7 @@ func (s *Server) trySkill(c *call, req SkillTryRequest) (any, error) {
 }
 
 func (s *Server) listMadeSkills(c *call) (any, error) {
-	shelf := cmp.Or(skill.Shelf(choice[ListMadeSkillsParamsShelf](&c.checks, "shelf")), skill.ShelfOwn)
+	shelf := cmp.Or(choice[skill.Shelf](&c.checks, "shelf"), skill.ShelfOwn)
 	archived := c.flag("archived")
 	offset, limit := c.page()
 	if err := c.err(); err != nil {

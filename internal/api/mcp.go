@@ -1,71 +1,87 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"net/url"
-	"slices"
+	"runtime/debug"
+	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
+	"sync"
 
-	"github.com/google/uuid"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
-	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
-	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
-	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
-	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Bounds of calls by clients of the Model Context Protocol.
+// The Model Context Protocol is served by the official SDK, over Streamable HTTP and without sessions.
+
+// The path of the endpoint, and that of its metadata (RFC 9728).
 const (
-	mcpAnswerTimeout  = 30 * time.Minute // Of an answer, including its wait for a slot.
-	mcpThreadMessages = 100              // Messages of a thread as a resource.
-	progressInterval  = time.Second      // Between two reports of an answer's progress.
-	progressBeat      = 15 * time.Second // The same while the answer does not grow.
+	mcpPath         = "/mcp"
+	mcpMetadataPath = "/.well-known/oauth-protected-resource"
 )
 
-// newMCP returns the handler of the Model Context Protocol.
-func (s *Server) newMCP() *mcp.Handler {
-	return mcp.New(mcp.Config{
-		Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, CallTimeout: callTimeout, Log: s.log,
-	})
+// mcpScopes are the scopes of all tools and resources.
+var mcpScopes = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments}
+
+// mcpInstructions describe the server to a model.
+const mcpInstructions = "Tsumugi は、組織のAIアシスタントです。組織のスキル（目的別のアシスタント）に質問し、利用者のファイルを検索できます。" +
+	"スキルの id は list_skills で調べます。"
+
+// mcpServer serves the Model Context Protocol. It is safe for concurrent use.
+type mcpServer struct {
+	*Server
+	// Handlers for the two forms of responses.
+	whole, stream http.Handler
+
+	origin string // Of the public URL.
+
+	mu      sync.Mutex
+	running map[runningKey]context.CancelFunc // Guarded by mu. Nil if several calls have the same key.
 }
 
-// withOwnOrigin refuses calls by pages of other origins, which a browser could make after a rebinding of DNS names.
-func (s *Server) withOwnOrigin(next http.Handler) http.Handler {
-	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		for _, origin := range r.Header.Values("Origin") {
-			if !strings.EqualFold(origin, originOf(s.cfg.PublicURL)) {
-				return fault.Errorf(fault.Forbidden, "ほかのサイトのページからは利用できません。")
-			}
-		}
-		next.ServeHTTP(w, r)
-		return nil
+func (s *Server) newMCP() *mcpServer {
+	m := &mcpServer{Server: s, running: make(map[runningKey]context.CancelFunc)}
+	server := sdk.NewServer(&sdk.Implementation{
+		Name: "tsumugi", Title: "Tsumugi", Version: s.cfg.Version, WebsiteURL: s.cfg.PublicURL,
+	}, &sdk.ServerOptions{
+		Instructions: mcpInstructions, SupportedProtocolVersions: []string{"2026-07-28", "2025-11-25"},
+		// Lists do not change during a request.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		// Results belong to one person. The default would allow caches to share them.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-}
-
-// originOf returns the origin of a URL.
-func originOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
+	s.addTools(server)
+	s.addResources(server)
+	serve := func(whole bool) http.Handler {
+		find := func(*http.Request) *sdk.Server { return server }
+		return sdk.NewStreamableHTTPHandler(find, &sdk.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: whole,
+			// serve checks Origin. A reverse proxy on the same machine connects to a loopback address.
+			DisableLocalhostProtection: true,
+			MaxRequestBodyBytes:        -1, // serve has read the body.
+		})
 	}
-	return u.Scheme + "://" + u.Host
+	m.whole, m.stream = serve(true), serve(false)
+	if public, err := url.Parse(s.cfg.PublicURL); err == nil {
+		m.origin = public.Scheme + "://" + public.Host
+	}
+	return m
 }
 
 // resourceMetadata returns the metadata of the protected resource (RFC 9728).
 func (s *Server) resourceMetadata(w http.ResponseWriter, _ *http.Request) error {
 	public := s.cfg.PublicURL
 	return writeJSON(w, http.StatusOK, ResourceMetadata{
-		Resource: public + mcp.Path, AuthorizationServers: []string{public},
-		ScopesSupported: toScopes(mcp.AllScopes()), BearerMethodsSupported: []string{"header"},
+		Resource: public + mcpPath, AuthorizationServers: []string{public},
+		ScopesSupported: toScopes(mcpScopes), BearerMethodsSupported: []string{"header"},
 		ResourceName: "Tsumugi", ResourceDocumentation: public + "/docs/api",
 	})
 }
@@ -73,10 +89,10 @@ func (s *Server) resourceMetadata(w http.ResponseWriter, _ *http.Request) error 
 // challenge returns the challenge of a refused call (RFC 6750). For the Model Context Protocol it contains the metadata
 // and the scopes that a client should ask for.
 func (s *Server) challenge(r *http.Request, problem Problem) string {
-	if r.URL.Path != mcp.Path {
+	if r.URL.Path != mcpPath {
 		return "Bearer"
 	}
-	metadata := s.cfg.PublicURL + mcp.MetadataPath + mcp.Path
+	metadata := s.cfg.PublicURL + mcpMetadataPath + mcpPath
 	challenge := `Bearer resource_metadata="` + metadata + `", scope="chat documents"`
 	switch {
 	case problem.Code == string(codeScope):
@@ -93,88 +109,153 @@ func refuseMCPStream(w http.ResponseWriter, _ *http.Request) error {
 	return fault.Errorf(codeMethod, "この操作には対応していません。")
 }
 
-// serveMCP handles a message of a client of the Model Context Protocol.
-func (s *Server) serveMCP(handler *mcp.Handler) func(*call) error {
-	return func(c *call) error {
-		body, err := readJSON(maxBody, c.w, c.r)
-		if err != nil {
-			return err
-		}
-		var envelope mcp.Envelope
-		if err := decodeStrictly(body, &envelope); err != nil {
-			return err
-		}
-		message, err := mcp.NewMessage(body, envelope)
-		if err != nil {
-			return err
-		}
-		if !c.actor.HasScope(message.Scopes()...) {
-			return errScope()
-		}
-		client := strings.Join([]string{c.actor.ID.String(), c.actor.Session.String(), c.r.UserAgent()}, " ")
-		handler.Serve(patientWriter{c.w}, c.r, message, client, mcpService{s, c})
-		return nil
+// mcpMessage is a message of a client, as far as it determines the rights that it needs and the form of its response.
+type mcpMessage struct {
+	method string
+	target string // The name of a tool or the URI of a resource.
+	id     string // The id of a request in JSON, or of the request that the message cancels.
+}
+
+// The methods that the server distinguishes.
+const (
+	methodCallTool     = "tools/call"
+	methodReadResource = "resources/read"
+	methodCanceled     = "notifications/cancelled"
+)
+
+// parseMCP parses a message of JSON-RPC.
+func parseMCP(body []byte) (m mcpMessage, err error) {
+	var envelope struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
 	}
-}
-
-// mcpService implements mcp.Service for a call.
-type mcpService struct {
-	*Server
-	call *call
-}
-
-func (m mcpService) HasScope(scopes ...identity.Scope) bool { return m.call.actor.HasScope(scopes...) }
-
-func (m mcpService) Skills(ctx context.Context) ([]openai.Model, error) {
-	return m.models(ctx, m.call.actor)
-}
-
-func (m mcpService) Search(ctx context.Context, query string, projectID *uuid.UUID, limit int) (
-	[]datasource.RetrievedPassage, error,
-) {
-	if err := m.Limiter.Count(ratelimit.KindSearch, m.call.actor); err != nil {
-		return nil, err
+	if err := decodeStrictly(body, &envelope); err != nil {
+		return m, err
 	}
-	owner := m.call.actor.Owner()
-	if projectID != nil {
-		return m.Sources.SearchProject(ctx, owner, *projectID, query, limit)
+	var params struct {
+		Name      string          `json:"name"`
+		URI       string          `json:"uri"`
+		RequestID json.RawMessage `json:"requestId"`
 	}
-	return m.Sources.Search(ctx, owner, query, limit)
+	if envelope.Params != nil && json.Unmarshal(envelope.Params, &params) != nil {
+		return m, fault.InvalidField("params", "値の型が正しくありません。")
+	}
+	// The SDK, or a JSON parser, would respond with another id.
+	id, err := strconv.ParseFloat(string(envelope.ID), 64)
+	if err == nil && (id != math.Trunc(id) || math.Abs(id) >= 1<<53) {
+		return m, fault.InvalidField("id", "2の53乗未満の整数か、文字列を指定してください。")
+	}
+	m = mcpMessage{method: envelope.Method, target: params.Name, id: string(envelope.ID)}
+	switch m.method {
+	case "": // This server sends no requests, so clients send no responses.
+		return m, fault.InvalidField("method", "必須の項目です。")
+	case methodReadResource:
+		m.target = params.URI
+	case methodCanceled:
+		m.id = string(params.RequestID)
+	}
+	return m, nil
 }
 
-func (m mcpService) Documents(ctx context.Context, offset, limit int) ([]datasource.ListItem, error) {
-	return m.Sources.List(ctx, m.call.actor.Owner(), "", offset, limit)
+// scopes returns the alternative scopes of a message. Each of them is sufficient.
+func (m mcpMessage) scopes() []identity.Scope {
+	switch {
+	case m.method == methodCallTool && m.target == toolSearch,
+		m.method == methodReadResource && strings.HasPrefix(m.target, documentURI):
+		return []identity.Scope{identity.ScopeDocuments}
+	case m.method == methodCallTool && (m.target == toolAsk || m.target == toolSkills),
+		m.method == methodReadResource && strings.HasPrefix(m.target, threadURI):
+		return []identity.Scope{identity.ScopeChat}
+	}
+	return mcpScopes
 }
 
-func (m mcpService) Passages(ctx context.Context, id uuid.UUID, offset, limit int) (
-	datasource.Source, []datasource.Passage, error,
-) {
-	owner := m.call.actor.Owner()
-	source, err := m.Sources.Find(ctx, owner, id)
+type mcpCallKey struct{}
+
+// serve handles a message of a client. Its response may take minutes if the message asks a question.
+func (m *mcpServer) serve(c *call) error {
+	for _, origin := range c.r.Header.Values("Origin") {
+		if !strings.EqualFold(origin, m.origin) { // A page of another origin, for example after a rebinding of DNS names.
+			return fault.Errorf(fault.Forbidden, "ほかのサイトのページからは利用できません。")
+		}
+	}
+	body, err := readJSON(maxBody, c.w, c.r)
 	if err != nil {
-		return source, nil, err
+		return err
 	}
-	passages, err := m.Sources.Passages(ctx, owner, id, 1, offset, limit)
-	return source, passages, err
-}
-
-func (m mcpService) Threads(ctx context.Context, offset, limit int) ([]chat.Thread, error) {
-	return m.Chat.ListThreads(ctx, m.call.actor.Owner(), chat.ThreadFilter{}, offset, limit)
-}
-
-func (m mcpService) Thread(ctx context.Context, id uuid.UUID) (string, error) {
-	owner := m.call.actor.Owner()
-	thread, err := m.Chat.FindThread(ctx, owner, id)
+	message, err := parseMCP(body)
 	if err != nil {
-		return "", err
+		return err
 	}
-	branch, err := m.Chat.ListMessages(ctx, owner, id, nil, 0, mcpThreadMessages)
-	slices.Reverse(branch)
-	return threadMarkdown(thread, branch), err
+	if !c.actor.HasScope(message.scopes()...) {
+		return errScope()
+	}
+	ctx, cancel := context.WithCancel(c.ctx())
+	defer cancel()
+	handler, w := m.whole, http.ResponseWriter(patientWriter{c.w})
+	// Programs may use the same request ids.
+	client := strings.Join([]string{c.actor.ID.String(), c.actor.Session.String(), c.r.UserAgent()}, " ")
+	key := runningKey{client, message.id}
+	limited := ctx
+	switch {
+	case message.method == methodCallTool && message.target == toolAsk:
+		defer m.run(key, cancel)()
+		handler = m.stream
+		w.Header().Set("X-Accel-Buffering", "no")
+		w = canceledWriter{w, ctx}
+	case message.method == methodCanceled:
+		m.cancel(key)
+	default:
+		var end context.CancelFunc
+		limited, end = context.WithTimeout(ctx, callTimeout)
+		defer end()
+	}
+	// The SDK passes the values of a request's context on, but not its end.
+	r := c.r.WithContext(context.WithValue(ctx, mcpCallKey{}, c))
+	c.r = c.r.WithContext(limited)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if r.Header.Get("Accept") == "" { // RFC 9110, section 12.5.1: any type.
+		r.Header.Set("Accept", "*/*")
+	}
+	handler.ServeHTTP(w, r)
+	return nil
 }
 
-func (m mcpService) Explain(err error) string {
-	problem := m.problem(m.call.r, err)
+// mcpCall returns the call in the context of a handler of the SDK. The call's own context ends with the HTTP request: a
+// client that has disconnected cannot receive the result later.
+func mcpCall(ctx context.Context) *call {
+	return ctx.Value(mcpCallKey{}).(*call) //nolint:forcetypeassert // Set by serve.
+}
+
+// canceledWriter writes nothing after a request was canceled. The SDK sometimes writes a response then, which the
+// protocol forbids.
+type canceledWriter struct {
+	http.ResponseWriter
+	ctx context.Context //nolint:containedctx // Of the request.
+}
+
+func (w canceledWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the writer for http.ResponseController.
+func (w canceledWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// protect turns a panic into an error, because the SDK calls its handlers in goroutines that do not recover.
+func protect(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
+}
+
+// explain returns an error as a text for people. It logs an internal error and does not show it.
+func (s *Server) explain(c *call, err error) string {
+	problem := s.problem(c.r, err)
 	lines := []string{problem.Detail}
 	for _, e := range problem.Errors {
 		if e.Message != problem.Detail {
@@ -184,160 +265,30 @@ func (m mcpService) Explain(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-func (m mcpService) Record(ctx context.Context, tool, title string, took time.Duration, result error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // The client may have left.
-	defer cancel()
-	return m.Org.RecordClientCall(ctx, m.call.actor, org.ClientCall{
-		Tool: tool, Title: title, Failed: result != nil, Duration: took,
-	})
-}
+// runningKey identifies a running request for its cancellation, which is a separate HTTP request in revisions before
+// 2026-07-28. Without sessions, two programs with the same token may use the same id.
+type runningKey struct{ client, id string }
 
-func (m mcpService) Ask(ctx context.Context, q mcp.Question, report func(characters int)) (mcp.Answer, error) {
-	actor := m.call.actor
-	leave, err := m.occupy(ratelimit.KindStream, actor)
-	if err != nil {
-		return mcp.Answer{}, err
+// run registers a running request and returns the function that removes it.
+func (m *mcpServer) run(key runningKey, cancel context.CancelFunc) (end func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, taken := m.running[key]; taken {
+		cancel = nil // A cancellation would not say which of them it means.
 	}
-	defer leave()
-	admission, err := m.admit(ctx, actor)
-	if err != nil {
-		return mcp.Answer{}, err
-	}
-	defer admission.Release()
-	limited, cut := context.WithDeadlineCause(ctx, streamDeadline(actor.ExpiresAt), identity.ErrExpired)
-	defer cut()
-	limited, cut = context.WithTimeoutCause(limited, mcpAnswerTimeout, errSlowAnswer)
-	defer cut()
-	limited, cancel := context.WithCancelCause(limited)
-	defer cancel(nil)
-	stop, err := m.attachCall(limited, admission, cancel, func(ctx context.Context) error {
-		err := m.reload(ctx, actor)
-		if err == nil && q.ThreadID != nil {
-			_, err = m.findThread(ctx, *q.ThreadID)
-		}
-		return err
-	})
-	if err != nil {
-		return mcp.Answer{}, err
-	}
-	defer stop()
-	exchange, err := m.sendQuestion(limited, q)
-	if err != nil {
-		return mcp.Answer{}, err
-	}
-	answer, err := m.awaitAnswer(limited, exchange, report)
-	switch {
-	case err == nil:
-		err = m.reload(ctx, actor)
-	case ctx.Err() != nil:
-		m.stopAnswer(ctx, exchange.Answer.ID)
-	case limited.Err() != nil:
-		err = m.explainEnd(ctx, context.Cause(limited))
-	}
-	return mcp.Answer{
-		Message: answer, Sources: sourceLines(answer.Citations),
-		ThreadURL: m.cfg.PublicURL + "/chat/" + exchange.Answer.ThreadID.String(),
-	}, err
-}
-
-var errSlowAnswer = fault.Errorf(fault.Unavailable, "回答に時間がかかっています。Tsumugi を開いて、続きを確認してください。")
-
-// explainEnd returns the error of a call that this server ended before its answer.
-func (m mcpService) explainEnd(ctx context.Context, cause error) error {
-	if fault.CodeOf(cause) != fault.Internal {
-		return cause
-	}
-	if err := m.reload(ctx, m.call.actor); err != nil { // For example the token was revoked.
-		return err
-	}
-	return fault.Wrap(cause, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
-}
-
-// sendQuestion stores a question, in a new thread or in an existing one.
-func (m mcpService) sendQuestion(ctx context.Context, q mcp.Question) (chat.Exchange, error) {
-	owner, question := m.call.actor.Owner(), chat.Question{RequestID: uuidv7.New(), Content: q.Content}
-	var skillID uuid.UUID
-	if q.Skill != "" {
-		id, err := m.skillOf(m.call, q.Skill)
-		if err != nil {
-			return chat.Exchange{}, err
-		}
-		skillID = id
-	}
-	if q.ThreadID == nil {
-		return m.answer(m.call, question, func(ctx context.Context) (chat.Exchange, error) {
-			return m.Chat.StartThread(ctx, owner, chat.NewThread{SkillID: skillID}, question)
-		})
-	}
-	thread, err := m.findThread(ctx, *q.ThreadID)
-	switch {
-	case err != nil:
-		return chat.Exchange{}, err
-	case q.Skill != "" && skillID != thread.SkillID:
-		return chat.Exchange{}, fault.InvalidField("skill",
-			"このチャットは別のスキル（%s）のものです。skill を省略するか、thread_id を省略してください。", thread.SkillName)
-	}
-	question.ThreadID = thread.ID
-	return m.answer(m.call, question, func(ctx context.Context) (chat.Exchange, error) {
-		return m.Chat.Send(ctx, owner, question)
-	})
-}
-
-func (m mcpService) findThread(ctx context.Context, id uuid.UUID) (chat.Thread, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return m.Chat.FindThread(ctx, m.call.actor.Owner(), id)
-}
-
-// awaitAnswer waits for a complete answer and reports its progress.
-func (m mcpService) awaitAnswer(ctx context.Context, exchange chat.Exchange, report func(characters int)) (
-	chat.Message, error,
-) {
-	if err := m.watchAnswer(ctx, m.call.actor, exchange, func(ctx context.Context, text *stream.Text) error {
-		return reportGrowth(ctx, text, report)
-	}, pause); err != nil {
-		return chat.Message{}, err
-	}
-	return m.waitForAnswer(ctx, m.call.actor, exchange)
-}
-
-// reportGrowth reports the length of a text until it is complete.
-func reportGrowth(ctx context.Context, text *stream.Text, report func(characters int)) error {
-	var last time.Time
-	for watch := text.Watch(""); ; {
-		watch.Take() // Only the length is reported. Take advances the watch.
-		more, over := watch.Wait()
-		if over {
-			return nil
-		}
-		if time.Since(last) >= progressInterval {
-			last = time.Now()
-			report(utf8.RuneCountInString(text.Text()))
-		}
-		if err := pause(ctx, more, progressBeat); err != nil {
-			return err
-		}
+	m.running[key] = cancel
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.running, key)
 	}
 }
 
-// pause waits until a channel is closed, at most for limit.
-func pause(ctx context.Context, ready <-chan struct{}, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-ready:
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-// stopAnswer stops the answer to a canceled call.
-func (m mcpService) stopAnswer(ctx context.Context, id uuid.UUID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-	defer cancel()
-	if err := m.Chat.StopMessage(ctx, m.call.actor.Owner(), id); err != nil {
-		m.log.WarnContext(ctx, "mcp: stopping a canceled answer failed", "message_id", id, "err", err)
+// cancel cancels a running request.
+func (m *mcpServer) cancel(key runningKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if cancel := m.running[key]; cancel != nil {
+		cancel()
 	}
 }

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +16,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api/scope"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -202,7 +205,7 @@ func knownMethod(method string) string {
 // traced reports whether a path is an API call and not a file.
 func traced(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") ||
-		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/") || path == mcp.Path
+		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/") || path == mcpPath
 }
 
 // withRecovery answers a panic with a problem and logs its stack.
@@ -245,13 +248,49 @@ func withHead(next http.Handler) http.Handler {
 
 // withActor authenticates a request and refuses it if that fails.
 func (s *Server) withActor(next http.Handler) http.Handler {
+	return s.authenticate(next, (*http.Request).Context)
+}
+
+// withAsker is withActor for questions. It reads the ids in the body before it looks up the user: see chat.Prefetch.
+func (s *Server) withAsker(next http.Handler) http.Handler {
+	return s.authenticate(next, s.prefetchQuestion)
+}
+
+// prefetchQuestion returns the context of a request whose body is a question, for looking up its user. Without a valid
+// question, or with a long one, it is the request's context. The body can be read again.
+func (s *Server) prefetchQuestion(r *http.Request) context.Context {
+	if r.ContentLength <= 0 || r.ContentLength > maxPrefetch {
+		return r.Context()
+	}
+	read, err := io.ReadAll(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(read), r.Body), r.Body} // r.Body returns the same error again.
+	var ids struct {
+		ThreadID  uuid.UUID  `json:"thread_id"`
+		ParentID  *uuid.UUID `json:"parent_id"`
+		RequestID uuid.UUID  `json:"request_id"`
+	}
+	if err != nil || json.Unmarshal(read, &ids) != nil {
+		return r.Context()
+	}
+	return s.Chat.Prefetch(r.Context(), chat.Question{
+		ThreadID: ids.ThreadID, ParentID: ids.ParentID, RequestID: ids.RequestID,
+	})
+}
+
+// authenticate is withActor. prepare returns the context for looking up the user of a verified token, and is called
+// before.
+func (s *Server) authenticate(next http.Handler, prepare func(*http.Request) context.Context) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		token, err := bearer(r)
+		claims, err := s.verify(r)
 		if err != nil {
 			return err
 		}
+		r = r.WithContext(prepare(r))
 		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
-		actor, err := s.Identity.Authenticate(ctx, token, clientAddress(r.Context()))
+		actor, err := s.Identity.ActorOf(ctx, claims, clientAddress(ctx))
 		cancel()
 		if err != nil {
 			return err
@@ -261,6 +300,17 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
 		return nil
 	})
+}
+
+// verify returns the claims of the token of a request.
+func (s *Server) verify(r *http.Request) (identity.Claims, error) {
+	token, err := bearer(r)
+	if err != nil {
+		return identity.Claims{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	return s.Identity.Verify(ctx, token)
 }
 
 // bearer returns the bearer token of a request.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
@@ -226,17 +225,15 @@ func origin(r *http.Request) sso.Origin {
 // navigates reports whether a browser shows the response to a sign-in step as a page.
 func navigates(r *http.Request) bool {
 	path := r.URL.Path
-	step := path == "/v1/oauth2/authorize" || path == oidc.CallbackPath ||
-		strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
+	step := path == "/v1/oauth2/authorize" ||
+		strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs") ||
+		strings.HasPrefix(path, "/v1/oidc/") && strings.HasSuffix(path, "/callback")
 	return step && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // signInFailed redirects the browser to the app's page for failed sign-ins.
 func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
 	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
-	if id := (oidc.Callback{State: r.URL.Query().Get("state")}).OrganizationID(); r.URL.Path == oidc.CallbackPath {
-		organizationID = id.String()
-	}
 	return toPage(w, callbackPage, url.Values{
 		"organization_id": {organizationID}, "error": {why.Code}, "error_description": {why.Detail},
 	})

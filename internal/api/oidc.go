@@ -35,16 +35,19 @@ func (s *Server) testOIDC(c *call) (any, error) {
 
 // oidcCallback handles the redirect of an OpenID provider.
 func (s *Server) oidcCallback(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	callback := oidc.Callback{
-		Browser: s.ssoBrowser(r), State: query.Get("state"), Code: query.Get("code"), Error: query.Get("error"),
-		Issuer: query.Get("iss"), Origin: origin(r),
+	organizationID, err := pathID(r)
+	if err != nil {
+		return err
 	}
-	outcome, err := s.OIDC.Consume(r.Context(), callback)
+	query := r.URL.Query()
+	outcome, err := s.OIDC.Consume(r.Context(), oidc.Callback{
+		OrganizationID: organizationID, Browser: s.ssoBrowser(r), State: query.Get("state"), Code: query.Get("code"),
+		Error: query.Get("error"), Issuer: query.Get("iss"), Origin: origin(r),
+	})
 	if err != nil {
 		return signInFailed(w, r, s.problem(r, err))
 	}
-	return toOutcome(w, callback.OrganizationID(), outcome)
+	return toOutcome(w, organizationID, outcome)
 }
 
 // oidcLogout ends the sessions that an OpenID provider has ended. Errors have the form of Back-Channel Logout, section 2.8.

@@ -2,13 +2,17 @@ package api_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSignInByOpenIDConnect uses the calls of the screens, of the browser and of the provider.
@@ -28,7 +32,8 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 	initial := get[api.OIDCConfig](f.fixture, http.StatusOK, call{
 		method: "GET", path: "/v1/oidc-config", token: f.admin.Subject,
 	})
-	if initial.RedirectURL != issuer+"/v1/oidc/callback" || initial.EmailClaim != "email" || len(initial.Scopes) != 3 ||
+	callback := "/v1/oidc/" + f.alice.OrganizationID.String() + "/callback"
+	if initial.RedirectURL != issuer+callback || initial.EmailClaim != "email" || len(initial.Scopes) != 3 ||
 		initial.EmailDomains[0] != "tsumugi.example" {
 		t.Errorf("initially %+v", initial)
 	}
@@ -57,7 +62,7 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 	b := &browser{f: f}
 	answer := func(address string) (string, url.Values) {
 		t.Helper()
-		return landed(t, b.get("/v1/oidc/callback?"+idp.Authorize(t, address, "a1").Encode()))
+		return landed(t, b.get(callback+"?"+idp.Authorize(t, address, "a1").Encode()))
 	}
 	_, query := answer(b.authorize("/home/thread?id=1").header.Get("Location"))
 	record := tokens(t, b.get("/v1/oauth2/callback?"+query.Encode()))
@@ -138,4 +143,50 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 	get[api.Me](f.fixture, http.StatusOK, call{
 		method: "GET", path: "/v1/me", token: f.signIn(f.admin).IDToken,
 	})
+}
+
+// TestMixUp: the code of an organization's provider is not sent to the provider of another organization, which has
+// redirected the browser to the first one with the challenge and the nonce of its own sign-in there. Otherwise it could
+// complete that sign-in with the code (RFC 9700, section 4.4).
+func TestMixUp(t *testing.T) {
+	t.Parallel()
+	honest, hostile := oidctest.New(t), oidctest.New(t)
+	stolen := make(chan string, 1)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stolen <- r.FormValue("code")
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	t.Cleanup(endpoint.Close)
+	hostile.Discovery = oidctest.Claims{"token_endpoint": endpoint.URL}
+	f := &sso{fixture: newFixtureWith(t, llmtest.NewLive(), settings{pool: true, providers: honest.Client().Transport})}
+	other := f.organization("乙", "other.example")
+	for organizationID, idp := range map[uuid.UUID]*oidctest.Provider{f.alice.OrganizationID: honest, other: hostile} {
+		admin := f.member(organizationID, organizationID.String()+"@example.com")
+		f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", admin.ID)
+		f.account(&admin)
+		for _, c := range []call{
+			{path: "/v1/oidc-config", body: map[string]any{"issuer": idp.URL, "client_id": oidctest.ClientID}},
+			{path: "/v1/oidc-config/on"},
+		} {
+			c.method, c.token = "PUT", admin.Subject
+			get[api.OIDCConfig](f.fixture, http.StatusOK, c)
+		}
+	}
+	attacker, victim := &browser{f: f}, &browser{f: f}
+	request := must.Get(url.Parse(attacker.authorize("").header.Get("Location")))(t)
+	lured := must.Get(url.Parse(victim.get("/v1/oauth2/authorize?organization_id=" + other.String()).header.Get("Location")))(t)
+	query := request.Query()
+	query.Set("state", lured.Query().Get("state"))
+	request.RawQuery = query.Encode()
+	answer := honest.Authorize(t, request.String(), "a1")
+	answer.Del("iss") // Many providers do not send it.
+	path := strings.TrimPrefix(query.Get("redirect_uri"), issuer)
+	if _, landing := landed(t, victim.get(path+"?"+answer.Encode())); landing.Get("error") != "sso_state_invalid" {
+		t.Errorf("got %v", landing)
+	}
+	select {
+	case code := <-stolen:
+		t.Errorf("the code %s was sent to the other provider", code)
+	default:
+	}
 }

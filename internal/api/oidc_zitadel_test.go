@@ -70,8 +70,9 @@ func signInAtZitadel(t *testing.T, address, email string) url.Values {
 func TestSignInByZitadel(t *testing.T) {
 	t.Parallel()
 	const email = "alice@tsumugi.example"
-	provider := zitadel(t, issuer+"/v1/oidc/callback", email)
 	f := &sso{fixture: newFixtureWith(t, llmtest.NewLive(), settings{pool: true, providers: http.DefaultTransport})}
+	redirect := "/v1/oidc/" + f.alice.OrganizationID.String() + "/callback"
+	provider := zitadel(t, issuer+redirect, email)
 	f.admin = f.member(f.alice.OrganizationID, "admin@tsumugi.example")
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.admin.ID)
 	f.account(&f.admin)
@@ -93,7 +94,7 @@ func TestSignInByZitadel(t *testing.T) {
 
 	b := &browser{f: f}
 	query := signInAtZitadel(t, b.authorize("/home/thread?id=1").header.Get("Location"), email)
-	callback := "/v1/oidc/callback?" + query.Encode()
+	callback := redirect + "?" + query.Encode()
 	_, landing := landed(t, b.get(callback))
 	record := tokens(t, b.get("/v1/oauth2/callback?"+landing.Encode()))
 	me := get[api.Me](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/me", token: record.IDToken})
@@ -109,7 +110,7 @@ func TestSignInByZitadel(t *testing.T) {
 	stolen := signInAtZitadel(t, begun, email)
 	other := &browser{f: f}
 	other.authorize("")
-	if _, landing := landed(t, other.get("/v1/oidc/callback?"+stolen.Encode())); landing.Get("error") == "" {
+	if _, landing := landed(t, other.get(redirect+"?"+stolen.Encode())); landing.Get("error") == "" {
 		t.Errorf("another browser: %v", landing)
 	}
 }

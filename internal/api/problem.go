@@ -13,7 +13,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
@@ -129,7 +128,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", s.challenge(r, problem))
 	case http.StatusForbidden:
-		if problem.Code == string(codeScope) && r.URL.Path == mcp.Path {
+		if problem.Code == string(codeScope) && r.URL.Path == mcpPath {
 			h.Set("WWW-Authenticate", s.challenge(r, problem))
 		}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:

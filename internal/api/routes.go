@@ -5,10 +5,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
@@ -50,7 +48,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
-		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
+		r.Get("/v1/oidc/{organization_id}/callback", s.handle(s.oidcCallback))
 	})
 	r.With(withTimeLimit, s.limitAddress(ratelimit.KindLogout), s.withOrigin).
 		Post("/v1/oidc/{organization_id}/logout", s.oidcLogout)
@@ -68,8 +66,8 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// The authorization server for clients other than the app. A client authenticates with its code or token.
 	r.Get("/.well-known/oauth-authorization-server", s.handle(s.oauthMetadata))
-	r.Get(mcp.MetadataPath, s.handle(s.resourceMetadata))
-	r.Get(mcp.MetadataPath+mcp.Path, s.handle(s.resourceMetadata))
+	r.Get(mcpMetadataPath, s.handle(s.resourceMetadata))
+	r.Get(mcpMetadataPath+mcpPath, s.handle(s.resourceMetadata))
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit)
 		r.Post("/v1/oauth2/token", s.oauth(s.token))
@@ -311,9 +309,9 @@ func (s *Server) routes() (http.Handler, error) {
 	r.With(s.withActor).Post("/v1/message/{message_id}/suggestion", s.call(prepares, s.suggestQuestions))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync",
 		s.call(prepares, withBody(s.preprocessAndWait)))
+	r.With(sse.HalfClose, s.withAsker).Post("/v1/message/stream", s.as(waits, s.streamMessage))
 	r.Group(func(r chi.Router) {
 		r.Use(sse.HalfClose, s.withActor)
-		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))
 		r.Post("/external/chrome_extension/v1/chat/completion/stream", s.as(waits, s.streamChatCompletion))
@@ -338,8 +336,8 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 
 	// The Model Context Protocol. The calls of a message are limited by its kind.
-	r.Get(mcp.Path, s.handle(refuseMCPStream))
-	r.With(s.withOwnOrigin, s.withActor).Post(mcp.Path, s.as(reads, s.serveMCP(s.newMCP())))
+	r.Get(mcpPath, s.handle(refuseMCPStream))
+	r.With(s.withActor).Post(mcpPath, s.as(reads, s.newMCP().serve))
 
 	// Provisioning by identity providers, in its own protocol. A client authenticates with a token of its organization.
 	r.With(withSCIMLimit).Mount(scim.Path, s.scimHandler())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -123,6 +124,24 @@ func TestSCIMWithEntraID(t *testing.T) {
 	}
 	if all := p.scim(http.StatusOK, "GET", "/Users?count=0", nil); all["itemsPerPage"] != 0.0 || all["totalResults"].(float64) < 5 {
 		t.Errorf("an empty page: %v", all)
+	}
+
+	enterprise := strings.ToLower(scimEnterprise)
+	for query, want := range map[string]fields{
+		"attributes=emails.value,name.familyName," + enterprise + ":manager.value": {
+			"emails": []any{fields{"value": "tanaka@tsumugi.example"}, fields{"value": "hana@home.example"}},
+			"name":   fields{"familyName": "田中"}, scimEnterprise: fields{"manager": fields{"value": boss}},
+		},
+		"attributes=urn:ietf:params:scim:schemas:core:2.0:User:title,emails.none": {"title": "x"},
+		"excludedAttributes=emails.type,EMAILS.primary,name,userName,externalId,displayName,meta,phoneNumbers,addresses,active,preferredLanguage," + enterprise: {
+			"emails": []any{fields{"value": "tanaka@tsumugi.example"}, fields{"value": "hana@home.example"}}, "title": "x",
+		},
+	} {
+		got := p.scim(http.StatusOK, "GET", path+"?"+query, nil)
+		want["id"], want["schemas"] = id, last["schemas"]
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
 	}
 
 	// Deletion hides the user, keeps the data, and makes room for the same person. It is logged for an inactive user

@@ -334,6 +334,8 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{"PUT", "/v1/session-limits", map[string]any{}},
 		{"PUT", "/v1/connection-policy", map[string]any{}},
 		{"POST", "/v1/connection/token", map[string]any{}},
+		{"POST", "/v1/oauth2/grant", authorization()},
+		{"PUT", "/v1/oauth2/device", map[string]any{"user_code": "BCDF-GHJK", "allow": true}},
 		{"POST", "/v1/scim-config/token", map[string]any{"name": "Okta"}},
 		{"DELETE", "/v1/scim-config/token/" + newID(), nil},
 		{"DELETE", bob + "/factor", nil},
@@ -351,6 +353,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		}
 	}
 	recent := f.signIn(f.alice).IDToken
+	denied := changed(authorization(), map[string]any{"allow": false})
 	for _, c := range []struct {
 		token, method, path string
 		body                any
@@ -359,6 +362,8 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{renewed.AuthenticationResult.IDToken, "PUT", bob, map[string]any{"name": "紡 次郎"}},
 		{renewed.AuthenticationResult.IDToken, "PUT", bob, map[string]any{"state": "inactive"}},
 		{renewed.AuthenticationResult.IDToken, "POST", "/v1/user/invite", inviting("general-user")},
+		{renewed.AuthenticationResult.IDToken, "POST", "/v1/oauth2/grant", denied},
+		{recent, "POST", "/v1/oauth2/grant", authorization()},
 		{recent, "PUT", bob, map[string]any{"role": "organization-admin", "state": "active"}},
 		{recent, "POST", "/v1/user/invite", inviting("organization-super-admin")},
 	} {
@@ -369,7 +374,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 }
 
 // TestSecurityNeedsARecentAuthentication: a new session does not count as a recent sign-in if the identity provider did
-// not ask the person to authenticate again.
+// not ask the person to authenticate again, except for a connection.
 func TestSecurityNeedsARecentAuthentication(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
@@ -379,6 +384,7 @@ func TestSecurityNeedsARecentAuthentication(t *testing.T) {
 	for age, want := range map[time.Duration]int{16 * time.Minute: http.StatusForbidden, 14 * time.Minute: http.StatusOK} {
 		f.idp.SetSessionAge(age)
 		token := tokens(t, (&browser{f: f}).signIn("dora", "")).IDToken
+		f.allow(token, authorization())
 		resp := f.do(call{method: "PUT", path: "/v1/address-range", token: token, body: map[string]any{"ranges": []string{}}})
 		if resp.status != want {
 			t.Errorf("authenticated %s ago: %d %s", age, resp.status, resp.body)

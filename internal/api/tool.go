@@ -51,30 +51,25 @@ func toGroups(server toolserver.Server) []SkillGroup {
 }
 
 func toOrganizationTool(t toolserver.Tool) OrganizationTool {
-	record := OrganizationTool{
-		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
-		Schema: string(t.Accepted.Schema), Claims: toToolClaims(t.Accepted.Claims), State: "usable", Refused: t.Refused,
-		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange {
-			return ToolChange{Field: c.Field, Before: c.Before, After: c.After}
-		}),
-		Rule: string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
-	}
+	claims, state, offered := t.Accepted.Claims, "usable", ""
 	if t.Offered != nil {
-		record.State, record.OfferedSha256 = "changed", t.Offered.Digest()
-		record.Claims = toToolClaims(t.Offered.Claims)
+		claims, state, offered = t.Offered.Claims, "changed", t.Offered.Digest()
 	}
 	if t.Refused != "" {
-		record.State = "refused"
+		state = "refused"
 	}
 	if t.Gone {
-		record.State = "gone"
+		state = "gone"
 	}
-	return record
-}
-
-func toToolClaims(c toolserver.Claims) ToolClaims {
-	return ToolClaims{
-		ReadOnly: c.ReadOnly, Destructive: c.Destructive, Idempotent: c.Idempotent, OpenWorld: c.OpenWorld,
+	return OrganizationTool{
+		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
+		Schema: string(t.Accepted.Schema), State: state, Refused: t.Refused, OfferedSha256: offered,
+		Claims: ToolClaims{
+			ReadOnly: claims.ReadOnly, Destructive: claims.Destructive, Idempotent: claims.Idempotent,
+			OpenWorld: claims.OpenWorld,
+		},
+		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
+		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 	}
 }
 
@@ -128,10 +123,8 @@ func (s *Server) acceptTool(c *call, req ToolAcceptRequest) (any, error) {
 
 func (s *Server) listToolConnections(c *call) (any, error) {
 	links, err := s.Tools.Links(c.ctx(), c.actor)
-	return ToolConnectionList{Items: convert(links, func(l toolserver.Link) ToolConnection {
-		return ToolConnection{
-			ServerID: l.Server.ID, Name: l.Server.Name, URL: l.Server.URL, ConnectedAt: utc(l.ConnectedAt),
-		}
+	return ToolConnectionList{Items: convert(links, func(s toolserver.Server) ToolConnection {
+		return ToolConnection{ServerID: s.ID, Name: s.Name, URL: s.URL, ConnectedAt: utc(s.ConnectedAt)}
 	})}, err
 }
 

@@ -64,9 +64,8 @@ func toToolInputField(f tool.InputField) ToolInputField {
 	return ToolInputField{
 		Name: f.Name, Label: f.Label, Description: f.Description, Type: ToolInputFieldType(f.Type), Required: f.Required,
 		Default: f.Default, Format: f.Format, MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum,
-		Maximum: f.Maximum, Options: convert(f.Options, func(o tool.InputOption) ToolInputOption {
-			return ToolInputOption{Value: o.Value, Label: o.Label}
-		}), MinItems: f.MinItems, MaxItems: f.MaxItems,
+		Maximum: f.Maximum, MinItems: f.MinItems, MaxItems: f.MaxItems,
+		Options: convert(f.Options, func(o tool.InputOption) ToolInputOption { return ToolInputOption(o) }),
 	}
 }
 

@@ -982,138 +982,6 @@ func (e UserState) Valid() bool {
 	}
 }
 
-// Defines values for ListAuditEventsParamsKind.
-const (
-	ListAuditEventsParamsKindAdministration ListAuditEventsParamsKind = "administration"
-	ListAuditEventsParamsKindSignIn         ListAuditEventsParamsKind = "sign_in"
-	ListAuditEventsParamsKindTool           ListAuditEventsParamsKind = "tool"
-)
-
-// Valid indicates whether the value is a known member of the ListAuditEventsParamsKind enum.
-func (e ListAuditEventsParamsKind) Valid() bool {
-	switch e {
-	case ListAuditEventsParamsKindAdministration:
-		return true
-	case ListAuditEventsParamsKindSignIn:
-		return true
-	case ListAuditEventsParamsKindTool:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ExportAuditParamsKind.
-const (
-	ExportAuditParamsKindAdministration ExportAuditParamsKind = "administration"
-	ExportAuditParamsKindSignIn         ExportAuditParamsKind = "sign_in"
-	ExportAuditParamsKindTool           ExportAuditParamsKind = "tool"
-)
-
-// Valid indicates whether the value is a known member of the ExportAuditParamsKind enum.
-func (e ExportAuditParamsKind) Valid() bool {
-	switch e {
-	case ExportAuditParamsKindAdministration:
-		return true
-	case ExportAuditParamsKindSignIn:
-		return true
-	case ExportAuditParamsKindTool:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ListOrganizationFeedbackParamsRating.
-const (
-	ListOrganizationFeedbackParamsRatingBad  ListOrganizationFeedbackParamsRating = "bad"
-	ListOrganizationFeedbackParamsRatingGood ListOrganizationFeedbackParamsRating = "good"
-)
-
-// Valid indicates whether the value is a known member of the ListOrganizationFeedbackParamsRating enum.
-func (e ListOrganizationFeedbackParamsRating) Valid() bool {
-	switch e {
-	case ListOrganizationFeedbackParamsRatingBad:
-		return true
-	case ListOrganizationFeedbackParamsRatingGood:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ExportFeedbackParamsRating.
-const (
-	ExportFeedbackParamsRatingBad  ExportFeedbackParamsRating = "bad"
-	ExportFeedbackParamsRatingGood ExportFeedbackParamsRating = "good"
-)
-
-// Valid indicates whether the value is a known member of the ExportFeedbackParamsRating enum.
-func (e ExportFeedbackParamsRating) Valid() bool {
-	switch e {
-	case ExportFeedbackParamsRatingBad:
-		return true
-	case ExportFeedbackParamsRatingGood:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ShowPictureParamsSize.
-const (
-	Full      ShowPictureParamsSize = "full"
-	Thumbnail ShowPictureParamsSize = "thumbnail"
-)
-
-// Valid indicates whether the value is a known member of the ShowPictureParamsSize enum.
-func (e ShowPictureParamsSize) Valid() bool {
-	switch e {
-	case Full:
-		return true
-	case Thumbnail:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ListMadeSkillsParamsShelf.
-const (
-	ListMadeSkillsParamsShelfOrganization ListMadeSkillsParamsShelf = "organization"
-	ListMadeSkillsParamsShelfOwn          ListMadeSkillsParamsShelf = "own"
-)
-
-// Valid indicates whether the value is a known member of the ListMadeSkillsParamsShelf enum.
-func (e ListMadeSkillsParamsShelf) Valid() bool {
-	switch e {
-	case ListMadeSkillsParamsShelfOrganization:
-		return true
-	case ListMadeSkillsParamsShelfOwn:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ListThreadsParamsVisibility.
-const (
-	ListThreadsParamsVisibilityPrivate ListThreadsParamsVisibility = "private"
-	ListThreadsParamsVisibilityProject ListThreadsParamsVisibility = "project"
-)
-
-// Valid indicates whether the value is a known member of the ListThreadsParamsVisibility enum.
-func (e ListThreadsParamsVisibility) Valid() bool {
-	switch e {
-	case ListThreadsParamsVisibilityPrivate:
-		return true
-	case ListThreadsParamsVisibilityProject:
-		return true
-	default:
-		return false
-	}
-}
-
 // About defines model for About.
 type About struct {
 	Department string `json:"department"`
@@ -4936,20 +4804,6 @@ type SlackEventJSONBody = map[string]interface{}
 type SlackInteractionFormdataBody = struct {
 }
 
-// SlackLinkedParams defines parameters for SlackLinked.
-type SlackLinkedParams struct {
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
-	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
-}
-
-// SlackInstalledParams defines parameters for SlackInstalled.
-type SlackInstalledParams struct {
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
-	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
-}
-
 // ListAuditEventsParams defines parameters for ListAuditEvents.
 type ListAuditEventsParams struct {
 	// Offset How many items to pass over.
@@ -4957,41 +4811,10 @@ type ListAuditEventsParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-
-	// Kind Only of sign-ins and passwords, or only of what was administered.
-	Kind   ListAuditEventsParamsKind `form:"kind,omitempty" json:"kind,omitempty,omitzero"`
-	Action string                    `form:"action,omitempty" json:"action,omitempty,omitzero"`
-
-	// Q Part of the name or address of who did it, or of what it was done to.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
-
-	// From Not before this time.
-	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
-
-	// To Before this time.
-	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
 }
-
-// ListAuditEventsParamsKind defines parameters for ListAuditEvents.
-type ListAuditEventsParamsKind string
-
-// ExportAuditParams defines parameters for ExportAudit.
-type ExportAuditParams struct {
-	Kind   ExportAuditParamsKind `form:"kind,omitempty" json:"kind,omitempty,omitzero"`
-	Action string                `form:"action,omitempty" json:"action,omitempty,omitzero"`
-	Q      string                `form:"q,omitempty" json:"q,omitempty,omitzero"`
-	From   time.Time             `form:"from,omitempty" json:"from,omitempty,omitzero"`
-	To     time.Time             `form:"to,omitempty" json:"to,omitempty,omitzero"`
-}
-
-// ExportAuditParamsKind defines parameters for ExportAudit.
-type ExportAuditParamsKind string
 
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {
-	// All Also those without a skill.
-	All bool `form:"all,omitempty" json:"all,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -4999,28 +4822,10 @@ type ListCategoriesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
-// RemoveCategoryParams defines parameters for RemoveCategory.
-type RemoveCategoryParams struct {
-	// ReplacementID Where its skills move.
-	ReplacementID openapi_types.UUID `form:"replacement_id,omitempty" json:"replacement_id,omitempty,omitzero"`
-}
-
 // CreateTokenParams defines parameters for CreateToken.
 type CreateTokenParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
-}
-
-// ExportUsageParams defines parameters for ExportUsage.
-type ExportUsageParams struct {
-	// From Default: 29 days before `to`.
-	From openapi_types.Date `form:"from,omitempty" json:"from,omitempty,omitzero"`
-
-	// To Default: today.
-	To openapi_types.Date `form:"to,omitempty" json:"to,omitempty,omitzero"`
-
-	// By Default: member.
-	By UsageBy `form:"by,omitempty" json:"by,omitempty,omitzero"`
 }
 
 // ListMemberUsageParams defines parameters for ListMemberUsage.
@@ -5034,9 +4839,6 @@ type ListMemberUsageParams struct {
 
 // ListModelUsageParams defines parameters for ListModelUsage.
 type ListModelUsageParams struct {
-	// Month As 2026-04, in Japan. Default: the last 30 days.
-	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5046,9 +4848,6 @@ type ListModelUsageParams struct {
 
 // ListToolUsageParams defines parameters for ListToolUsage.
 type ListToolUsageParams struct {
-	// Month As 2026-04, in Japan. Default: the last 30 days.
-	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5058,10 +4857,6 @@ type ListToolUsageParams struct {
 
 // ListDataSourcesParams defines parameters for ListDataSources.
 type ListDataSourcesParams struct {
-	// Q Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower
-	// case, hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5069,22 +4864,8 @@ type ListDataSourcesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
-// UploadDataSourceParams defines parameters for UploadDataSource.
-type UploadDataSourceParams struct {
-	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
-}
-
-// ShowDataSourcePageParams defines parameters for ShowDataSourcePage.
-type ShowDataSourcePageParams struct {
-	// Width In pixels.
-	Width int `form:"width,omitempty" json:"width,omitempty,omitzero"`
-}
-
 // ListPassagesParams defines parameters for ListPassages.
 type ListPassagesParams struct {
-	// Page The page of the first passage.
-	Page int `form:"page,omitempty" json:"page,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5103,9 +4884,6 @@ type ListFavoriteSkillsParams struct {
 
 // ListGroupsParams defines parameters for ListGroups.
 type ListGroupsParams struct {
-	// Q A part of the name.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5115,13 +4893,6 @@ type ListGroupsParams struct {
 
 // ListMessagesParams defines parameters for ListMessages.
 type ListMessagesParams struct {
-	ThreadID openapi_types.UUID `form:"thread_id" json:"thread_id"`
-
-	// Leaf Any message of the thread: the branch goes through it, and on to the newest message that comes after it.
-	// Without it, it is the branch that was looked at last: where was asked last, or what
-	// `PUT /v1/thread/{thread_id}` has named since.
-	Leaf openapi_types.UUID `form:"leaf,omitempty" json:"leaf,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5150,23 +4921,10 @@ type AskMessageAndWaitParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
-// DownloadDocxParams defines parameters for DownloadDocx.
-type DownloadDocxParams struct {
-	// Changes `tracked`: accepted and open changes are tracked changes, with their reasons as comments; open questions are
-	// comments alone. `applied`: accepted changes are applied, and open ones that are no questions, without a
-	// trace. Refused changes are left out of both.
-	Changes string `form:"changes,omitempty" json:"changes,omitempty,omitzero"`
-}
-
 // AttachMessageParams defines parameters for AttachMessage.
 type AttachMessageParams struct {
 	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
 	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
-}
-
-// GetModelChoiceParams defines parameters for GetModelChoice.
-type GetModelChoiceParams struct {
-	SkillID string `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
 }
 
 // ListNotificationsParams defines parameters for ListNotifications.
@@ -5187,58 +4945,16 @@ type AddNotificationParams struct {
 // AuthorizeParams defines parameters for Authorize.
 type AuthorizeParams struct {
 	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
-
-	// Next Path of the app to go to after signing in. Anything but a path of this server is ignored.
-	Next string `form:"next,omitempty" json:"next,omitempty,omitzero"`
-
-	// Prompt With `login`, the identity provider is asked to authenticate the person again. With OpenID Connect, an ID
-	// token without a recent `auth_time` is then refused with `sso_not_confirmed`.
-	Prompt string `form:"prompt,omitempty" json:"prompt,omitempty,omitzero"`
 }
 
 // Oauth2CallbackParams defines parameters for Oauth2Callback.
 type Oauth2CallbackParams struct {
-	OrganizationID   OrganizationIDQuery `form:"organization_id" json:"organization_id"`
-	Code             string              `form:"code,omitempty" json:"code,omitempty,omitzero"`
-	Error            string              `form:"error,omitempty" json:"error,omitempty,omitzero"`
-	ErrorDescription string              `form:"error_description,omitempty" json:"error_description,omitempty,omitzero"`
-}
-
-// GetDeviceParams defines parameters for GetDevice.
-type GetDeviceParams struct {
-	UserCode string `form:"user_code" json:"user_code"`
-}
-
-// GetGrantParams defines parameters for GetGrant.
-type GetGrantParams struct {
-	// ResponseType `code`
-	ResponseType string `form:"response_type,omitempty" json:"response_type,omitempty,omitzero"`
-	ClientID     string `form:"client_id" json:"client_id"`
-	RedirectURI  string `form:"redirect_uri" json:"redirect_uri"`
-
-	// Scope Separated by spaces. All of the client's if it is missing.
-	Scope         string `form:"scope,omitempty" json:"scope,omitempty,omitzero"`
-	State         string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-	CodeChallenge string `form:"code_challenge,omitempty" json:"code_challenge,omitempty,omitzero"`
-
-	// CodeChallengeMethod `S256`
-	CodeChallengeMethod string `form:"code_challenge_method,omitempty" json:"code_challenge_method,omitempty,omitzero"`
+	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
 }
 
 // GetSSOLinkParams defines parameters for GetSSOLink.
 type GetSSOLinkParams struct {
 	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
-	Link           string              `form:"link" json:"link"`
-}
-
-// OidcCallbackParams defines parameters for OidcCallback.
-type OidcCallbackParams struct {
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
-	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
-
-	// Iss The provider's issuer (RFC 9207).
-	Iss string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
 }
 
 // ListOrganizationConnectionsParams defines parameters for ListOrganizationConnections.
@@ -5252,47 +4968,11 @@ type ListOrganizationConnectionsParams struct {
 
 // ListOrganizationFeedbackParams defines parameters for ListOrganizationFeedback.
 type ListOrganizationFeedbackParams struct {
-	Rating  ListOrganizationFeedbackParamsRating `form:"rating,omitempty" json:"rating,omitempty,omitzero"`
-	SkillID openapi_types.UUID                   `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
-
-	// Q Part of the comment.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
-
-	// From Not before this time.
-	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
-
-	// To Before this time.
-	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-}
-
-// ListOrganizationFeedbackParamsRating defines parameters for ListOrganizationFeedback.
-type ListOrganizationFeedbackParamsRating string
-
-// ExportFeedbackParams defines parameters for ExportFeedback.
-type ExportFeedbackParams struct {
-	Rating  ExportFeedbackParamsRating `form:"rating,omitempty" json:"rating,omitempty,omitzero"`
-	SkillID openapi_types.UUID         `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
-	Q       string                     `form:"q,omitempty" json:"q,omitempty,omitzero"`
-	From    time.Time                  `form:"from,omitempty" json:"from,omitempty,omitzero"`
-	To      time.Time                  `form:"to,omitempty" json:"to,omitempty,omitzero"`
-}
-
-// ExportFeedbackParamsRating defines parameters for ExportFeedback.
-type ExportFeedbackParamsRating string
-
-// ListSkillFeedbackParams defines parameters for ListSkillFeedback.
-type ListSkillFeedbackParams struct {
-	// From Not before this time.
-	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
-
-	// To Before this time.
-	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
 }
 
 // ListOrganizationNotificationsParams defines parameters for ListOrganizationNotifications.
@@ -5319,24 +4999,8 @@ type UploadPictureParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
-// ShowPictureParams defines parameters for ShowPicture.
-type ShowPictureParams struct {
-	// Size A `thumbnail` is at most 400 pixels wide and high.
-	Size ShowPictureParamsSize `form:"size,omitempty" json:"size,omitempty,omitzero"`
-}
-
-// ShowPictureParamsSize defines parameters for ShowPicture.
-type ShowPictureParamsSize string
-
 // ListProjectsParams defines parameters for ListProjects.
 type ListProjectsParams struct {
-	// Search A part of the name.
-	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
-	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-
-	// Order By name, or the last changed first.
-	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5346,10 +5010,6 @@ type ListProjectsParams struct {
 
 // ListAllProjectsParams defines parameters for ListAllProjects.
 type ListAllProjectsParams struct {
-	// Search A part of the name.
-	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
-	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5359,40 +5019,20 @@ type ListAllProjectsParams struct {
 
 // ListProjectDataSourcesParams defines parameters for ListProjectDataSources.
 type ListProjectDataSourcesParams struct {
-	// Search A part of the name.
-	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-}
-
-// SearchProjectParams defines parameters for SearchProject.
-type SearchProjectParams struct {
-	// Q Words or a question. Without it there are no results.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
 }
 
 // ListProjectSubjectsParams defines parameters for ListProjectSubjects.
 type ListProjectSubjectsParams struct {
-	// Search A part of the name or the address.
-	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
-
-	// WithoutGrant Only those that have no grant of their own in the project.
-	WithoutGrant bool `form:"without_grant,omitempty" json:"without_grant,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-}
-
-// PreviewRetentionParams defines parameters for PreviewRetention.
-type PreviewRetentionParams struct {
-	Days int `form:"days" json:"days"`
 }
 
 // ListLeavingThreadsParams defines parameters for ListLeavingThreads.
@@ -5404,17 +5044,8 @@ type ListLeavingThreadsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
-// ListSCIMCallsParams defines parameters for ListSCIMCalls.
-type ListSCIMCallsParams struct {
-	// Refused Only refused calls.
-	Refused bool `form:"refused,omitempty" json:"refused,omitempty,omitzero"`
-}
-
 // ListSharesParams defines parameters for ListShares.
 type ListSharesParams struct {
-	// ThreadID Only the one of this thread.
-	ThreadID openapi_types.UUID `form:"thread_id,omitempty" json:"thread_id,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5454,21 +5085,12 @@ type CreateSkillParams struct {
 
 // ListMadeSkillsParams defines parameters for ListMadeSkills.
 type ListMadeSkillsParams struct {
-	// Shelf Whose they are.
-	Shelf ListMadeSkillsParamsShelf `form:"shelf,omitempty" json:"shelf,omitempty,omitzero"`
-
-	// Archived The archived ones instead.
-	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
-
-// ListMadeSkillsParamsShelf defines parameters for ListMadeSkills.
-type ListMadeSkillsParamsShelf string
 
 // ListSkillRequestsParams defines parameters for ListSkillRequests.
 type ListSkillRequestsParams struct {
@@ -5515,33 +5137,8 @@ type ListSlackLinksParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
-// GetSlackManifestParams defines parameters for GetSlackManifest.
-type GetSlackManifestParams struct {
-	// Socket Whether events come by Socket Mode, to a server behind a firewall.
-	Socket bool `form:"socket,omitempty" json:"socket,omitempty,omitzero"`
-}
-
-// GetSlackLinkParams defines parameters for GetSlackLink.
-type GetSlackLinkParams struct {
-	// State Of the address in a notice in Slack: tells who is to be linked.
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-}
-
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
-	// Q Words of a title or of what was said. Archived threads are searched, too.
-	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
-
-	// Archived Whether archived threads are listed or the others.
-	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
-
-	// ProjectID The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
-	// user's own threads, inside and outside of projects.
-	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
-
-	// Visibility Only private threads or only shared ones.
-	Visibility ListThreadsParamsVisibility `form:"visibility,omitempty" json:"visibility,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -5549,18 +5146,10 @@ type ListThreadsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
-// ListThreadsParamsVisibility defines parameters for ListThreads.
-type ListThreadsParamsVisibility string
-
 // CreateThreadParams defines parameters for CreateThread.
 type CreateThreadParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
-}
-
-// GetThreadAudienceParams defines parameters for GetThreadAudience.
-type GetThreadAudienceParams struct {
-	ProjectID openapi_types.UUID `form:"project_id" json:"project_id"`
 }
 
 // PreprocessDataSourcesParams defines parameters for PreprocessDataSources.
@@ -5583,21 +5172,11 @@ type AttachThreadParams struct {
 
 // ListToolCallsParams defines parameters for ListToolCalls.
 type ListToolCallsParams struct {
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-}
-
-// ToolConnectedParams defines parameters for ToolConnected.
-type ToolConnectedParams struct {
-	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
-	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
-	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
-	Iss   string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
 }
 
 // ListUsersParams defines parameters for ListUsers.
@@ -5607,14 +5186,6 @@ type ListUsersParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-
-	// Q Part of a name or an address.
-	Q     string       `form:"q,omitempty" json:"q,omitempty,omitzero"`
-	Role  Role         `form:"role,omitempty" json:"role,omitempty,omitzero"`
-	State MemberFilter `form:"state,omitempty" json:"state,omitempty,omitzero"`
-
-	// GroupID Only the members of this group.
-	GroupID openapi_types.UUID `form:"group_id,omitempty" json:"group_id,omitempty,omitzero"`
 }
 
 // InviteUsersParams defines parameters for InviteUsers.

@@ -3,8 +3,11 @@ package dial
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,6 +48,21 @@ func New(cfg Config) *Dialer {
 	d := &Dialer{cfg: cfg, direct: net.Dialer{Timeout: Timeout, Resolver: cfg.Resolver}}
 	d.direct.Control = func(_, address string, _ syscall.RawConn) error { return d.check(address) }
 	return d
+}
+
+// NewTransport returns a transport for requests to servers on any port. hosts are the lower-case names and IP addresses
+// of servers that may have addresses inside the network. The default of via is proxy.FromEnvironment; for viaResolves,
+// see Config.ProxyResolves.
+func NewTransport(hosts []string, via proxy.Func, viaResolves bool) *http.Transport {
+	if via == nil {
+		via = proxy.FromEnvironment()
+	}
+	listed := func(host string) bool { return slices.Contains(hosts, strings.ToLower(host)) }
+	dialer := New(Config{Proxy: via, ProxyResolves: viaResolves, AnyPort: true, AllowHost: listed})
+	return &http.Transport{
+		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: Timeout,
+		IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+	}
 }
 
 func (d *Dialer) check(address string) error {

@@ -250,6 +250,15 @@ func (a Actor) RequireRecentSignIn(at time.Time) error {
 	return fault.Errorf(RecentSignInRequired, "この操作には、15分以内のログインが必要です。もう一度ログインしてください。")
 }
 
+// RequireRecentSession is RequireRecentSignIn for calls of all members. It accepts a new session of single sign-on whose
+// identity provider did not ask again: some never do, and their members could not make the call at all.
+func (a Actor) RequireRecentSession(at time.Time) error {
+	if a.AuthType == AuthFederated && at.Sub(a.AuthTime) <= recentSignIn {
+		return nil
+	}
+	return a.RequireRecentSignIn(at)
+}
+
 // RequireSuperAdmin returns ErrForbidden unless the actor is a super-admin.
 func (a Actor) RequireSuperAdmin() error {
 	if a.Role != RoleOrganizationSuperAdmin {

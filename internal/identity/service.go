@@ -45,11 +45,16 @@ func (s *Service) Stop() { s.group.Stop() }
 // also for an ended session; ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; ErrAddress; else the
 // code fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string, from netip.Addr) (Actor, error) {
-	claims, err := s.verifier.VerifyIDToken(ctx, token)
+	claims, err := s.Verify(ctx, token)
 	if err != nil {
 		return Actor{}, err
 	}
-	return s.lookUp(ctx, claims, from, false)
+	return s.ActorOf(ctx, claims, from)
+}
+
+// Verify returns the claims of an id token. Its errors are those of Authenticate.
+func (s *Service) Verify(ctx context.Context, token string) (Claims, error) {
+	return s.verifier.VerifyIDToken(ctx, token)
 }
 
 // ActorOf returns the actor of verified claims. Its errors are those of Authenticate.

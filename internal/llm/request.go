@@ -157,7 +157,7 @@ func unsupported(req *Request, e *statusError, err error) error {
 		{req.Schema != nil, []string{"response_format", "json_schema", "json_object"}},
 		{req.MaxTokens > 0, []string{"max_tokens", "max_completion_tokens"}},
 		{req.ParallelToolCalls != nil, []string{"parallel_tool_calls"}},
-		{!req.ToolChoice.isZero(), []string{"tool_choice", "tool choice"}},
+		{req.ToolChoice.Mode != "", []string{"tool_choice", "tool choice"}},
 		{len(req.Tools) > 0, []string{"tools", "tool"}},
 	} {
 		if param.given && slices.ContainsFunc(param.names, e.mentions) {

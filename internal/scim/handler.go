@@ -301,7 +301,7 @@ func (s *Service) describe(r *http.Request, kind, rest string) (response, error)
 type listQuery struct {
 	filter        string
 	offset, count int
-	only, without []string // Attributes to return, and not to return, in lower case.
+	only, without [][]string // Paths of the attributes to return, and not to return.
 }
 
 // filters reports whether the filter may contain an attribute, whose name is in lower case.
@@ -322,8 +322,12 @@ func parseQuery(r *http.Request) (listQuery, error) {
 		}
 		return n, nil
 	}
-	names := func(name string) []string {
-		return strings.FieldsFunc(strings.ToLower(values.Get(name)), func(r rune) bool { return r == ',' || r == ' ' })
+	paths := func(name string) (paths [][]string) {
+		separates := func(r rune) bool { return r == ',' || r == ' ' }
+		for attribute := range strings.FieldsFuncSeq(strings.ToLower(values.Get(name)), separates) {
+			paths = append(paths, attributePath(attribute))
+		}
+		return paths
 	}
 	start, err := number("startIndex", 1)
 	if err != nil {
@@ -332,40 +336,68 @@ func parseQuery(r *http.Request) (listQuery, error) {
 	count, err := number("count", defaultResults)
 	return listQuery{
 		filter: values.Get("filter"), offset: max(start, 1) - 1, count: min(max(count, 0), maxResults),
-		only: names("attributes"), without: names("excludedAttributes"),
+		only: paths("attributes"), without: paths("excludedAttributes"),
 	}, err
 }
 
-// shows reports whether an attribute is returned.
-func (q listQuery) shows(name string) bool {
-	lower := strings.ToLower(name)
-	listed := func(names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool {
-			n = n[strings.LastIndex(n, ":")+1:]
-			return n == lower || strings.HasPrefix(n, lower+".")
-		})
+// attributePath returns the path of an attribute in lower case (RFC 7644, section 3.10): the attribute, and the
+// subattribute if it has one. The path of an attribute of an extension begins with the URN.
+func attributePath(name string) []string {
+	urn := strings.ToLower(urnEnterprise)
+	if name == urn {
+		return []string{urn}
 	}
-	switch {
-	case lower == "id" || lower == "schemas":
-		return true
-	case len(q.only) > 0:
-		return listed(q.only) || strings.HasPrefix(lower, "urn:") && slices.ContainsFunc(q.only, func(n string) bool {
-			return strings.HasPrefix(n, lower)
-		})
+	colon := strings.LastIndexByte(name, ':')
+	path := strings.Split(name[colon+1:], ".")
+	if strings.HasPrefix(name, urn+":") {
+		path = append([]string{urn}, path...)
 	}
-	return !slices.Contains(q.without, lower) && !slices.Contains(q.without, strings.ToLower(urnUser)+":"+lower) &&
-		!slices.Contains(q.without, strings.ToLower(urnGroup)+":"+lower)
+	return path
 }
 
-// selected returns a resource with the attributes to return. An attribute is returned with all its parts.
-func (q listQuery) selected(resource map[string]any) map[string]any {
-	kept := make(map[string]any, len(resource))
-	for name, value := range resource {
-		if q.shows(name) {
-			kept[name] = value
+// part returns a value with only the attributes of the paths, or without them.
+func part(value any, paths [][]string, only bool) any {
+	switch v := value.(type) {
+	case []any:
+		parts := make([]any, len(v))
+		for i, element := range v {
+			parts[i] = part(element, paths, only)
 		}
+		return slices.DeleteFunc(parts, empty)
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for name, value := range v {
+			whole, deeper := false, [][]string(nil)
+			for _, path := range paths {
+				if path[0] == strings.ToLower(name) {
+					whole, deeper = whole || len(path) == 1, append(deeper, path[1:])
+				}
+			}
+			if len(deeper) > 0 && !whole {
+				set(kept, name, part(value, deeper, only))
+			} else if whole == only {
+				kept[name] = value
+			}
+		}
+		return kept
 	}
+	return value
+}
+
+// selected returns a resource with the attributes to return.
+func (q listQuery) selected(resource map[string]any) map[string]any {
+	paths, only := q.without, len(q.only) > 0
+	if only {
+		paths = q.only
+	}
+	kept, _ := part(resource, paths, only).(map[string]any)
+	kept["id"], kept["schemas"] = resource["id"], resource["schemas"]
 	return kept
+}
+
+// shows reports whether an attribute is returned, at least in part.
+func (q listQuery) shows(name string) bool {
+	return q.selected(map[string]any{name: true})[name] != nil
 }
 
 // one returns the response with a resource.

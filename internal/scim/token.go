@@ -48,8 +48,8 @@ func (s *Service) Calls(ctx context.Context, actor identity.Actor, refused bool)
 // AddToken adds a token to the actor's organization, and returns it with its secret, which is not stored. The actor must
 // be a super-admin. Errors: fault.Forbidden, fault.Invalid for the name, and fault.Conflict if there are MaxTokens.
 func (s *Service) AddToken(ctx context.Context, actor identity.Actor, name string) (token Token, secret string, err error) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return Token{}, "", identity.ErrForbidden
+	if err := actor.RequireSuperAdmin(); err != nil {
+		return Token{}, "", err
 	}
 	name = strings.TrimSpace(name)
 	switch {
@@ -69,9 +69,6 @@ func (s *Service) AddToken(ctx context.Context, actor identity.Actor, name strin
 // RevokeToken deletes a token of the actor's organization. The actor must be a super-admin. Errors: fault.Forbidden,
 // fault.NotFound.
 func (s *Service) RevokeToken(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return identity.ErrForbidden
-	}
 	return s.store.RevokeSCIMToken(ctx, actor, id)
 }
 

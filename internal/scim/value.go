@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Limits of a resource.
@@ -16,6 +17,7 @@ const (
 	maxText       = 2_000     // Characters of an attribute.
 	maxAttributes = 32 * 1024 // Bytes of the attributes of a user, as JSON.
 	maxValues     = 50        // Values of an attribute of a user.
+	maxShown      = 60        // Characters of a client's text in an error.
 )
 
 // ignored are attributes that clients send although only the server sets them.
@@ -246,13 +248,7 @@ func clone(value any) any {
 }
 
 // shown returns a short form of a client's text for an error.
-func shown(text string) string {
-	const most = 60
-	if utf8.RuneCountInString(text) > most {
-		return string([]rune(text)[:most]) + "…"
-	}
-	return text
-}
+func shown(text string) string { return runes.Truncate(text, maxShown) }
 
 // timestamp returns a time in the form of SCIM.
 func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }

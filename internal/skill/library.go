@@ -164,6 +164,9 @@ const (
 	shelfOrganization Shelf = "organization"
 )
 
+// Valid reports whether the shelf exists.
+func (s Shelf) Valid() bool { return s == ShelfOwn || s == shelfOrganization }
+
 // LibraryStore is the database of a Library. Each method is one transaction. For skills that the Editor may not edit,
 // the error is ErrNoSkill.
 type LibraryStore interface {

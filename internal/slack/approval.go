@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,13 +97,21 @@ func approvalTitle(a chat.ToolApproval) string {
 	return fmt.Sprintf(title, "「"+runes.OneLine(a.Title, maxTitle)+"」")
 }
 
-// readable returns the arguments of a call as text, a line or more for each field. whole is false if it is shortened.
+// readable returns the arguments of a call as text: of an object, a line or more for each field in their order. whole
+// is false if it is shortened.
 func readable(arguments string) (text string, whole bool) {
-	lines, isObject := fields(arguments)
+	var lines []string
+	parsed := gjson.Parse(arguments)
 	switch {
-	case !isObject && strings.TrimSpace(arguments) != "":
+	case parsed.IsObject() && json.Valid([]byte(arguments)):
+		parsed.ForEach(func(name, item gjson.Result) bool {
+			lines = append(lines, "• "+runes.OneLine(visible(name.Str), maxTitle)+": "+value(item))
+			return true
+		})
+	case strings.TrimSpace(arguments) != "":
 		lines = []string{visible(arguments)}
-	case len(lines) == 0:
+	}
+	if len(lines) == 0 {
 		return "入力はありません。", true
 	}
 	whole = true
@@ -117,28 +124,11 @@ func readable(arguments string) (text string, whole bool) {
 	return text, whole && text == all
 }
 
-// fields returns the lines for the fields of a JSON object, in their order. ok is false for other texts.
-func fields(object string) (lines []string, ok bool) {
-	parsed := gjson.Parse(object)
-	if !json.Valid([]byte(object)) || !parsed.IsObject() {
-		return nil, false
-	}
-	parsed.ForEach(func(name, item gjson.Result) bool {
-		lines = append(lines, "• "+runes.OneLine(visible(name.Str), maxTitle)+": "+value(json.RawMessage(item.Raw)))
-		return true
-	})
-	return lines, true
-}
-
 // value returns a JSON value as text. Its later lines are indented, so that they do not look like further fields.
-func value(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		var compact bytes.Buffer
-		if json.Compact(&compact, raw) != nil {
-			return visible(string(raw))
-		}
-		text = compact.String()
+func value(item gjson.Result) string {
+	text := item.Str
+	if item.Type != gjson.String {
+		text = item.Get("@ugly").Raw
 	}
 	return strings.ReplaceAll(visible(text), "\n", "\n　　")
 }

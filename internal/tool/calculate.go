@@ -28,12 +28,15 @@ const (
 )
 
 func calculateTool() Tool {
-	return Tool{
+	type arguments struct {
+		Expression string `json:"expression"`
+		Unit       string `json:"unit"`
+	}
+	return newTool(Tool{
 		Name: calculateName, Title: "計算",
 		Description: "式を正確に計算する。四則演算 + - * / と括弧、千・万・億・兆・円・千円・百万円などの単位、% が使える。" +
 			"関数は round(値; 小数の桁数)、floor(値; 桁数)、ceil(値; 桁数)（四捨五入、切り捨て、切り上げ）、sum、average、min、max、abs、pow(底; 整数)。" +
 			"関数の引数は ; で区切る。例: (3億5000万円 + 1,200千円) * 8% 。金額、割合、合計は、暗算せずにこのツールで計算する。",
-		Rule: RuleAllow,
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false, "required": ["expression"],
 			"properties": {
@@ -41,18 +44,10 @@ func calculateTool() Tool {
 				"unit": {"type": "string", "enum": ["", "千円", "万円", "百万円", "億円"], "description": "結果をこの単位で返す。省略すると円"}
 			}
 		}`),
-		Call: func(_ context.Context, arguments json.RawMessage) (Result, error) {
-			var a struct {
-				Expression string `json:"expression"`
-				Unit       string `json:"unit"`
-			}
-			if err := decode(arguments, &a); err != nil {
-				return Result{}, err
-			}
-			text, err := calculate(a.Expression, a.Unit)
-			return Result{Text: text}, err
-		},
-	}
+	}, func(_ context.Context, a arguments) (Result, error) {
+		text, err := calculate(a.Expression, a.Unit)
+		return Result{Text: text}, err
+	})
 }
 
 // units are the factors of the units of numbers.

@@ -27,11 +27,10 @@ const (
 )
 
 func calendarTool(now func() time.Time) Tool {
-	return Tool{
+	return newTool(Tool{
 		Name: calendarName, Title: "カレンダー",
 		Description: "日本の暦を調べる。日付の曜日、和暦、祝日、営業日、年度を返す。今日の日付も分かる。日数や営業日数を足した日、" +
 			"二つの日の間の日数と営業日数、月の祝日と営業日数も計算する。営業日は、土日、祝日、年末年始（12月29日から1月3日）を除く日である。",
-		Rule: RuleAllow,
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false,
 			"properties": {
@@ -42,15 +41,10 @@ func calendarTool(now func() time.Time) Tool {
 				"month": {"type": "string", "description": "2026-11 の形。この月の祝日と営業日数を返す。ほかの引数とは同時に指定しない"}
 			}
 		}`),
-		Call: func(_ context.Context, arguments json.RawMessage) (Result, error) {
-			var a calendarArguments
-			if err := decode(arguments, &a); err != nil {
-				return Result{}, err
-			}
-			text, err := a.answer(now())
-			return Result{Text: text}, err
-		},
-	}
+	}, func(_ context.Context, a calendarArguments) (Result, error) {
+		text, err := a.answer(now())
+		return Result{Text: text}, err
+	})
 }
 
 type calendarArguments struct {
@@ -115,29 +109,21 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// era is a Japanese era.
-type era struct {
-	name, letter string
-	first        time.Time // Its first day.
-}
-
-// eras are the eras since the introduction of the Gregorian calendar, the last one first.
-func eras() []era {
-	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
-	return []era{
-		{"令和", "R", day(2019, time.May, 1)},
-		{"平成", "H", day(1989, time.January, 8)},
-		{"昭和", "S", day(1926, time.December, 25)},
-		{"大正", "T", day(1912, time.July, 30)},
-		{"明治", "M", day(1868, time.October, 23)},
-	}
+// eras are the Japanese eras since the introduction of the Gregorian calendar, with their first days. The last one is
+// first.
+var eras = []struct{ name, letter, first string }{
+	{"令和", "R", "2019-05-01"},
+	{"平成", "H", "1989-01-08"},
+	{"昭和", "S", "1926-12-25"},
+	{"大正", "T", "1912-07-30"},
+	{"明治", "M", "1868-10-23"},
 }
 
 // eraYear returns the year of a day in its era.
 func eraYear(day time.Time) string {
-	for _, e := range eras() {
-		if !day.Before(e.first) {
-			if year := day.Year() - e.first.Year() + 1; year > 1 {
+	for _, e := range eras {
+		if day.Format(time.DateOnly) >= e.first {
+			if year := day.Year() - atoi(e.first[:4]) + 1; year > 1 {
 				return e.name + strconv.Itoa(year) + "年"
 			}
 			return e.name + "元年"
@@ -166,9 +152,9 @@ func parseDay(text string, today time.Time) (time.Time, error) {
 		return newDay(atoi(parts[1]), atoi(parts[2]), atoi(parts[3]))
 	}
 	if parts := eraDay.FindStringSubmatch(text); parts != nil {
-		for _, e := range eras() {
+		for _, e := range eras {
 			if e.name == parts[1] || strings.EqualFold(e.letter, parts[1]) {
-				day, err := newDay(e.first.Year()+max(atoi(parts[2]), 1)-1, atoi(parts[3]), atoi(parts[4]))
+				day, err := newDay(atoi(e.first[:4])+max(atoi(parts[2]), 1)-1, atoi(parts[3]), atoi(parts[4]))
 				if err == nil && !strings.HasPrefix(eraYear(day), e.name) {
 					err = fault.Errorf(fault.Invalid, "%sに、その日はありません。", e.name)
 				}

@@ -68,8 +68,8 @@ type InputField struct {
 
 // InputOption is a value that a choice may have.
 type InputOption struct {
-	Value string `json:"value"`
 	Label string `json:"label"`
+	Value string `json:"value"`
 }
 
 // InputAction is the kind of an InputResponse, in the terms of MCP.
@@ -153,10 +153,7 @@ func (f InputField) check(value any) string {
 		case FieldString:
 			return f.checkText(value)
 		case FieldChoice:
-			if f.offers(value) {
-				return ""
-			}
-			return notOffered
+			return f.checkChoices([]any{value})
 		}
 	case []any:
 		if f.Type == FieldChoices {
@@ -174,17 +171,12 @@ func (f InputField) check(value any) string {
 	return "値の型が正しくありません。"
 }
 
-const notOffered = "選択肢から選択してください。"
-
-// offers reports whether a value is that of an option.
-func (f InputField) offers(value any) bool {
-	return slices.ContainsFunc(f.Options, func(o InputOption) bool { return o.Value == value })
-}
-
+// checkChoices checks one or several choices. The limits of one choice are 0.
 func (f InputField) checkChoices(values []any) string {
 	for i, value := range values {
-		if !f.offers(value) || slices.Contains(values[:i], value) {
-			return notOffered
+		offered := slices.ContainsFunc(f.Options, func(o InputOption) bool { return o.Value == value })
+		if !offered || slices.Contains(values[:i], value) {
+			return "選択肢から選択してください。"
 		}
 	}
 	switch {

@@ -41,25 +41,21 @@ func WebSearch(search func(ctx context.Context, query string) (Result, error)) T
 func newSearch(
 	name, title, description, about string, search func(ctx context.Context, query string) (Result, error),
 ) Tool {
-	return Tool{
-		Name: name, Title: title, Description: description, Rule: RuleAllow,
+	type arguments struct {
+		Query string `json:"query"`
+	}
+	return newTool(Tool{
+		Name: name, Title: title, Description: description,
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false, "required": ["query"],
 			"properties": {"query": {"type": "string", "description": "` + about + `"}}
 		}`),
-		Call: func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-			var a struct {
-				Query string `json:"query"`
-			}
-			if err := decode(arguments, &a); err != nil {
-				return Result{}, err
-			}
-			if err := checkQuery(a.Query, true); err != nil {
-				return Result{}, err
-			}
-			return search(ctx, a.Query)
-		},
-	}
+	}, func(ctx context.Context, a arguments) (Result, error) {
+		if err := checkQuery(a.Query, true); err != nil {
+			return Result{}, err
+		}
+		return search(ctx, a.Query)
+	})
 }
 
 func checkQuery(query string, required bool) error {
@@ -72,10 +68,13 @@ func checkQuery(query string, required bool) error {
 // PageReader returns the tool that reads a page of the web. read makes its calls: it returns the parts of the page that
 // are about a query, or its beginning if the query is empty.
 func PageReader(read func(ctx context.Context, address, query string) (Result, error)) Tool {
-	return Tool{
+	type arguments struct {
+		URL   string `json:"url"`
+		Query string `json:"query"`
+	}
+	return newTool(Tool{
 		Name: ReadPage, Title: "ページを読む",
 		Description: "ウェブページかPDFを読み、その文章を <source> として返す。読めるのは、質問者が書いたアドレスと、検索結果や <source> にあるアドレスだけである。",
-		Rule:        RuleAllow,
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false, "required": ["url"],
 			"properties": {
@@ -83,21 +82,13 @@ func PageReader(read func(ctx context.Context, address, query string) (Result, e
 				"query": {"type": "string", "description": "長いページで探す内容。省略するとページの初めを返す"}
 			}
 		}`),
-		Call: func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-			var a struct {
-				URL   string `json:"url"`
-				Query string `json:"query"`
-			}
-			if err := decode(arguments, &a); err != nil {
-				return Result{}, err
-			}
-			if a.URL = strings.TrimSpace(a.URL); a.URL == "" || len(a.URL) > maxAddress {
-				return Result{}, fault.Errorf(fault.Invalid, "url は%d字以内のアドレスを指定してください。", maxAddress)
-			}
-			if err := checkQuery(a.Query, false); err != nil {
-				return Result{}, err
-			}
-			return read(ctx, a.URL, a.Query)
-		},
-	}
+	}, func(ctx context.Context, a arguments) (Result, error) {
+		if a.URL = strings.TrimSpace(a.URL); a.URL == "" || len(a.URL) > maxAddress {
+			return Result{}, fault.Errorf(fault.Invalid, "url は%d字以内のアドレスを指定してください。", maxAddress)
+		}
+		if err := checkQuery(a.Query, false); err != nil {
+			return Result{}, err
+		}
+		return read(ctx, a.URL, a.Query)
+	})
 }

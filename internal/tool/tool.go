@@ -76,6 +76,19 @@ func Names() []string {
 	return []string{calendarName, calculateName, SearchDocuments, SearchWeb, ReadPage}
 }
 
+// newTool returns a built-in tool whose arguments are decoded for call.
+func newTool[A any](t Tool, call func(ctx context.Context, arguments A) (Result, error)) Tool {
+	t.Rule = RuleAllow
+	t.Call = func(ctx context.Context, arguments json.RawMessage) (Result, error) {
+		var decoded A
+		if err := decode(arguments, &decoded); err != nil {
+			return Result{}, err
+		}
+		return call(ctx, decoded)
+	}
+	return t
+}
+
 // decode decodes the arguments of a call. Members of unknown names are an error, so that the model corrects them.
 func decode(arguments json.RawMessage, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(arguments))

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,22 +39,25 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 			if !slices.Contains(names, t.Name) || !t.Usable() {
 				continue
 			}
-			made := t.tool(server)
-			made.Check = func(arguments json.RawMessage) error {
-				_, err := checkArguments(t.Accepted.Schema, arguments)
-				return err
-			}
-			made.Call = func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
-				return s.call(ctx, owner, server, t, sdk.CallToolParams{Arguments: arguments})
-			}
-			made.Resume = func(
-				ctx context.Context, arguments json.RawMessage, request tool.InputRequest, response tool.InputResponse,
-			) (tool.Result, error) {
-				return s.call(ctx, owner, server, t, sdk.CallToolParams{
-					Arguments: arguments, InputResponses: inputResponses(request, response), RequestState: request.State,
-				})
-			}
-			tools = append(tools, made)
+			tools = append(tools, tool.Tool{
+				Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
+				Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
+				Version: server.Settings() + " " + t.Accepted.Digest(),
+				Check: func(arguments json.RawMessage) error {
+					_, err := checkArguments(t.Accepted.Schema, arguments)
+					return err
+				},
+				Call: func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
+					return s.call(ctx, owner, server, t, sdk.CallToolParams{Arguments: arguments})
+				},
+				Resume: func(
+					ctx context.Context, arguments json.RawMessage, request tool.InputRequest, response tool.InputResponse,
+				) (tool.Result, error) {
+					return s.call(ctx, owner, server, t, sdk.CallToolParams{
+						Arguments: arguments, InputResponses: inputResponses(request, response), RequestState: request.State,
+					})
+				},
+			})
 		}
 	}
 	return tools, nil
@@ -130,38 +133,33 @@ func (s *Service) exchange(
 	return newResult(result)
 }
 
-// connect begins an exchange with the server on behalf of a person. The exchange refreshes the token once if the server
-// refuses it with 401, for example at a call: it may have been revoked, or the authorization server has not said when it
-// expires.
+// connect begins an exchange with the server on behalf of a person.
 func (s *Service) connect(ctx context.Context, owner identity.Owner, server Server) (*session, error) {
-	if server.Auth != AuthOAuth {
-		header, err := s.credentials(ctx, server)
-		if err != nil {
-			return nil, cmpCause(ctx, err)
-		}
-		return s.client.connect(ctx, server.URL, header, nil)
-	}
-	token, err := s.accessToken(ctx, owner, server)
+	header, oauth, err := s.credentials(ctx, owner, server)
 	if err != nil {
-		return nil, cmpCause(ctx, err)
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	return s.client.connect(ctx, server.URL, bearer(token), func(ctx context.Context) (http.Header, error) {
-		if _, err := s.current(ctx, server); err != nil {
-			return nil, err
-		}
-		next, err := s.refresh(ctx, owner, server, token)
-		return bearer(next), err
-	})
+	return s.client.connect(ctx, server.URL, header, oauth)
 }
 
-func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
-
-// cmpCause returns the reason why a context has ended, or else err.
-func cmpCause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+// credentials returns the header that signs the organization in at a server, or the token of a person. The exchange
+// refreshes the token once if the server refuses it with 401, for example at a call: it may have been revoked, or the
+// authorization server has not said when it expires.
+func (s *Service) credentials(ctx context.Context, owner identity.Owner, server Server) (http.Header, *signIn, error) {
+	switch server.Auth {
+	case AuthHeader:
+		secrets, err := s.store.ToolSecrets(ctx, server)
+		return http.Header{http.CanonicalHeaderKey(server.HeaderName): {secrets.Secret}}, nil, err
+	case AuthOAuth:
+		token, err := s.accessToken(ctx, owner, server)
+		return nil, &signIn{token: token, renew: func(ctx context.Context) (string, error) {
+			if _, err := s.current(ctx, server); err != nil {
+				return "", err
+			}
+			return s.refresh(ctx, owner, server, token)
+		}}, err
 	}
-	return err
+	return nil, nil, nil
 }
 
 // close ends a session in the background, because a server may be slow to confirm it.
@@ -190,8 +188,8 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(found, func(f FoundTool) bool { return f.Remote == t.Remote })
-	if i < 0 || found[i].Refused != "" || !server.accepted(t, found[i].Definition) {
+	i := slices.IndexFunc(found, func(f Tool) bool { return f.Remote == t.Remote })
+	if i < 0 || found[i].Refused != "" || !server.accepted(t, found[i].Accepted) {
 		return tool.ErrWithdrawn
 	}
 	return nil
@@ -363,21 +361,6 @@ func mediaText(kind, mediaType string, size int) string {
 	return fmt.Sprintf("［%s（%s、%dKB）: 表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
 }
 
-// credentials returns the headers that sign the organization in at a server without OAuth.
-func (s *Service) credentials(ctx context.Context, server Server) (http.Header, error) {
-	if server.Auth != AuthHeader {
-		return nil, nil
-	}
-	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
-	if err == nil && secrets.URL != server.URL {
-		err = ErrMoved
-	}
-	if err != nil {
-		return nil, err
-	}
-	return http.Header{http.CanonicalHeaderKey(server.HeaderName): {secrets.Secret}}, nil
-}
-
 // Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the
 // returned server.
 func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UUID) (Server, error) {
@@ -401,7 +384,7 @@ func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UU
 }
 
 // readTools reads the tools of a server within DiscoveryTimeout.
-func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Server) ([]FoundTool, error) {
+func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Server) ([]Tool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
 	defer cancel()
 	connected, err := s.connect(ctx, owner, server)
@@ -411,11 +394,3 @@ func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Se
 	defer s.close(connected)
 	return connected.read(ctx)
 }
-
-// Defaults of a Config.
-const (
-	defaultCallTimeout      = 50 * time.Second // Less than that of package chat, so that the reason is shown.
-	defaultDiscoveryTimeout = 15 * time.Second
-	defaultRecheckAfter     = 10 * time.Minute
-	defaultWatch            = time.Second
-)

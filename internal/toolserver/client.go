@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,10 +26,9 @@ import (
 )
 
 const (
-	maxResponse  = 1 << 20  // Bytes of the body of a response, decompressed.
-	maxHeader    = 64 << 10 // Bytes.
-	maxRequests  = 50       // Of an exchange. It needs fewer, with maxToolPages.
-	maxTold      = 500      // Characters of a text by the server in an error.
+	maxResponse  = 1 << 20 // Bytes of the body of a response, decompressed.
+	maxRequests  = 50      // Of an exchange. It needs fewer, with maxToolPages.
+	maxTold      = 500     // Characters of a text by the server in an error.
 	sessionGrace = 10 * time.Second
 )
 
@@ -48,18 +49,9 @@ type Connector struct {
 
 // NewConnector returns a Connector.
 func NewConnector(cfg ConnectorConfig) *Connector {
-	c := &Connector{hosts: cfg.Hosts, version: cfg.Version}
-	if cfg.Proxy == nil {
-		cfg.Proxy = proxy.FromEnvironment()
+	return &Connector{
+		hosts: cfg.Hosts, version: cfg.Version, transport: dial.NewTransport(cfg.Hosts, cfg.Proxy, cfg.ProxyResolves),
 	}
-	dialer := dial.New(dial.Config{
-		Proxy: cfg.Proxy, ProxyResolves: cfg.ProxyResolves, AnyPort: true, AllowHost: c.listed,
-	})
-	c.transport = &http.Transport{
-		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dial.Timeout,
-		IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHeader,
-	}
-	return c
 }
 
 // listed reports whether the operator permits addresses inside the network for a host.
@@ -73,13 +65,9 @@ func (c *Connector) CheckURL(address string) error {
 	case err != nil || len(address) > maxURL || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }):
 		return fault.InvalidField("url", "URLの形式が正しくありません。")
-	case c.listed(u.Hostname()):
-		if u.Scheme != "https" && u.Scheme != "http" {
-			return fault.InvalidField("url", "URLは、https:// で始まる必要があります。")
-		}
-	case u.Scheme != "https":
+	case u.Scheme != "https" && (u.Scheme != "http" || !c.listed(u.Hostname())):
 		return fault.InvalidField("url", "URLは、https:// で始まる必要があります。")
-	case dial.Internal(u, nil):
+	case !c.listed(u.Hostname()) && dial.Internal(u, nil):
 		return fault.InvalidField("url", "%s", insideText)
 	}
 	return nil
@@ -110,29 +98,16 @@ var (
 	errGarbled  = fault.Errorf(fault.Unavailable, "応答を読み取れませんでした。MCPのサーバーではない可能性があります。")
 )
 
-// bounded is the transport of one exchange with a server. It adds credentials, renews refused ones, bounds responses,
-// refuses redirects, and remembers why the last request failed, because the SDK's errors do not say that.
+// bounded is the transport of one exchange with a server. It adds a header, bounds responses, and remembers why the
+// last request failed, because the SDK's errors do not say that.
 type bounded struct {
-	base        http.RoundTripper
-	credentials credentials
+	base     http.RoundTripper
+	header   http.Header
+	requests atomic.Int64
 
-	mu        sync.Mutex
-	failure   error  // Guarded by mu. Of the last request; nil if it succeeded.
-	challenge string // Guarded by mu. The header WWW-Authenticate of the last response with the status 401.
-	body      []byte // Guarded by mu. The part of the last response's body that was read.
-	requests  int    // Guarded by mu. The number of requests so far.
-}
-
-// countRequest counts a request, and returns an error for one that exceeds maxRequests: the SDK responds to each
-// request of the server.
-func (b *bounded) countRequest() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.requests++; b.requests > maxRequests {
-		b.failure = errTooMany
-		return errTooMany
-	}
-	return nil
+	mu      sync.Mutex
+	failure error  // Guarded by mu. Of the last request; nil if it succeeded.
+	body    []byte // Guarded by mu. The part of the last response's body that was read.
 }
 
 func (b *bounded) fail(err error) {
@@ -141,72 +116,25 @@ func (b *bounded) fail(err error) {
 	b.failure = err
 }
 
-func (b *bounded) lastFailure() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.failure
-}
-
-// RoundTrip implements http.RoundTripper. If the server refuses a message with 401 and the credentials can be renewed,
-// RoundTrip renews them and sends the message again, once. This cannot make a tool run twice: a server does not run a
-// request that it answers with 401 (RFC 9110, section 15.5.2). The SDK's errors would not be sufficient for this decision,
-// because they do not say which message of the exchange was refused.
+// RoundTrip implements http.RoundTripper.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := b.countRequest(); err != nil && r.Method != http.MethodDelete {
-		return nil, err
-	}
-	header, renewed, err := b.credentials.current()
-	if err != nil {
-		b.fail(err)
-		return nil, err
-	}
-	response, err := b.send(r, header)
-	if err != nil || response.StatusCode != http.StatusUnauthorized || b.credentials.renew == nil || renewed ||
-		r.Method != http.MethodPost || r.GetBody == nil { // Messages are sent by POST.
-		return response, err
-	}
-	_ = response.Body.Close()
-	if header, err = b.credentials.next(r.Context()); err != nil {
-		b.fail(err)
-		return nil, err
-	}
-	again := r.Clone(r.Context())
-	if again.Body, err = r.GetBody(); err != nil {
-		return nil, err
-	}
-	return b.send(again, header)
-}
-
-// send sends a request with the credentials in header.
-func (b *bounded) send(r *http.Request, header http.Header) (*http.Response, error) {
 	fail := b.fail
 	if r.Method == http.MethodDelete { // The SDK ends a session after a failure, whose reason must not be lost.
 		fail = func(error) {}
+	} else if b.requests.Add(1) > maxRequests { // The SDK responds to each request of the server.
+		fail(errTooMany)
+		return nil, errTooMany
 	}
 	r = r.Clone(r.Context())
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, b.header)
 	response, err := b.base.RoundTrip(r)
 	if err != nil {
 		fail(connectFailure(err))
 		return nil, err
 	}
-	if response.StatusCode >= 300 && response.StatusCode < 400 {
-		_ = response.Body.Close()
-		fail(errRedirect)
-		return nil, errRedirect
-	}
-	failure := statusFailure(response.StatusCode)
-	if scopes := missingScopes(response); len(scopes) > 0 {
-		failure = insufficientScope{scopes}
-	}
-	fail(failure)
+	fail(statusFailure(response))
 	b.mu.Lock()
 	b.body = nil
-	if response.StatusCode == http.StatusUnauthorized {
-		b.challenge = response.Header.Get("WWW-Authenticate")
-	}
 	b.mu.Unlock()
 	response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse, exchange: b}
 	return response, nil
@@ -224,18 +152,23 @@ func connectFailure(err error) error {
 }
 
 // statusFailure returns the failure of a response by its status, or nil for a successful one.
-func statusFailure(status int) error {
-	switch {
+func statusFailure(response *http.Response) error {
+	switch status := response.StatusCode; {
 	case status < 300:
 		return nil
+	case status < 400: // Redirects are not followed.
+		return errRedirect
 	case status == http.StatusUnauthorized:
 		return errSignIn
 	case status == http.StatusForbidden:
+		if scopes := missingScopes(response); len(scopes) > 0 {
+			return insufficientScope{scopes}
+		}
 		return errRights
 	case status == http.StatusTooManyRequests:
 		return errBusy
 	}
-	return fault.Errorf(fault.Unavailable, "エラー（HTTP %d）を返しました。", status)
+	return fault.Errorf(fault.Unavailable, "エラー（HTTP %d）を返しました。", response.StatusCode)
 }
 
 // boundedBody is a response's body that fails after maxResponse bytes.
@@ -301,15 +234,19 @@ func withoutRequests(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // connect begins an exchange with a server. The SDK decides nothing: it neither reconnects, nor answers a server that
-// asks for the person's input or for a model. renew returns other credentials after the server has refused those in
-// header with 401; it is called at most once. It is nil for credentials that cannot be renewed.
-func (c *Connector) connect(
-	ctx context.Context, address string, header http.Header, renew func(context.Context) (http.Header, error),
-) (*session, error) {
-	exchange := &bounded{base: c.transport, credentials: credentials{header: header, renew: renew}}
+// asks for the person's input or for a model. oauth is nil for a server without OAuth.
+func (c *Connector) connect(ctx context.Context, address string, header http.Header, oauth *signIn) (*session, error) {
+	exchange := &bounded{base: c.transport, header: header}
 	limit := sessionGrace
 	if deadline, ok := ctx.Deadline(); ok {
 		limit += time.Until(deadline)
+	}
+	transport := &sdk.StreamableClientTransport{
+		Endpoint: address, HTTPClient: httpClient(exchange, limit), MaxRetries: -1, DisableStandaloneSSE: true,
+		MaxEventSize: maxResponse,
+	}
+	if oauth != nil {
+		oauth.fail, transport.OAuthHandler = exchange.fail, oauth
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "tsumugi", Title: "Tsumugi", Version: c.version}, &sdk.ClientOptions{
 		Logger: slog.New(slog.DiscardHandler), MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
@@ -319,10 +256,7 @@ func (c *Connector) connect(
 	})
 	client.AddSendingMiddleware(withoutElicitation, withoutPanics)
 	client.AddReceivingMiddleware(withoutRequests)
-	connected, err := client.Connect(ctx, &sdk.StreamableClientTransport{
-		Endpoint: address, HTTPClient: httpClient(exchange, limit), MaxRetries: -1, DisableStandaloneSSE: true,
-		MaxEventSize: maxResponse,
-	}, nil)
+	connected, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		return nil, exchange.explain(ctx, err)
 	}
@@ -337,8 +271,10 @@ func (b *bounded) explain(ctx context.Context, err error) error {
 		}
 		return cause
 	}
-	if failure := b.lastFailure(); failure != nil {
-		return failure
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failure != nil {
+		return b.failure
 	}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return fault.Wrap(err, fault.Unavailable, "エラーを返しました（%d: %s）。", wire.Code, runes.OneLine(wire.Message, maxTold))
@@ -350,8 +286,8 @@ func (b *bounded) explain(ctx context.Context, err error) error {
 }
 
 // read returns the tools of a server.
-func (s *session) read(ctx context.Context) ([]FoundTool, error) {
-	var found []FoundTool
+func (s *session) read(ctx context.Context) ([]Tool, error) {
+	var found []Tool
 	cursor := ""
 	for range maxToolPages {
 		page, err := s.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
@@ -362,7 +298,7 @@ func (s *session) read(ctx context.Context) ([]FoundTool, error) {
 			if len(found) == maxTools {
 				return nil, fault.Errorf(fault.TooLarge, "ツールが多すぎます（%d個まで）。", maxTools)
 			}
-			if f, ok := foundTool(t); ok && !slices.ContainsFunc(found, func(o FoundTool) bool { return o.Remote == f.Remote }) {
+			if f, ok := foundTool(t); ok && !slices.ContainsFunc(found, func(o Tool) bool { return o.Remote == f.Remote }) {
 				found = append(found, f)
 			}
 		}
@@ -375,11 +311,11 @@ func (s *session) read(ctx context.Context) ([]FoundTool, error) {
 }
 
 // foundTool returns a tool of a server. ok is false for a name that cannot be shown.
-func foundTool(t *sdk.Tool) (found FoundTool, ok bool) {
+func foundTool(t *sdk.Tool) (found Tool, ok bool) {
 	if t.Name == "" || len(t.Name) > 128 || t.Name != runes.OneLine(t.Name, len(t.Name)) {
-		return FoundTool{}, false
+		return Tool{}, false
 	}
 	found.Remote = t.Name
-	found.Definition, found.Refused = newDefinition(t)
+	found.Accepted, found.Refused = newDefinition(t)
 	return found, true
 }

@@ -16,8 +16,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-openapi/jsonpointer"
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
@@ -35,20 +37,13 @@ const (
 
 // newDefinition returns the definition of a tool, or why it cannot be used.
 func newDefinition(t *sdk.Tool) (d Definition, refused string) {
-	d.Title = t.Title
-	if a := t.Annotations; a != nil {
-		if d.Title == "" {
-			d.Title = a.Title
-		}
-		d.Claims = Claims{
-			ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint,
-			Destructive: !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint),
-			OpenWorld:   a.OpenWorldHint == nil || *a.OpenWorldHint,
-		}
-	} else {
-		d.Claims = Claims{Destructive: true, OpenWorld: true}
+	hints := cmp.Or(t.Annotations, &sdk.ToolAnnotations{})
+	d.Title = runes.OneLine(cmp.Or(t.Title, hints.Title), maxTitle)
+	d.Claims = Claims{
+		ReadOnly: hints.ReadOnlyHint, Idempotent: hints.IdempotentHint,
+		Destructive: !hints.ReadOnlyHint && (hints.DestructiveHint == nil || *hints.DestructiveHint),
+		OpenWorld:   hints.OpenWorldHint == nil || *hints.OpenWorldHint,
 	}
-	d.Title = runes.OneLine(d.Title, maxTitle)
 	d.Description = clean(t.Description)
 	if utf8.RuneCountInString(d.Description) > maxDescription {
 		d.Description = runes.First(d.Description, maxDescription)
@@ -207,28 +202,15 @@ func (w *schemaWalk) follow(ref string, depth int) error {
 // resolvePointer returns the value at a reference such as #/$defs/address (RFC 6901).
 func resolvePointer(root any, ref string) (any, bool) {
 	ref, err := url.PathUnescape(ref)
-	path, ok := strings.CutPrefix(ref, "#/")
-	if err != nil || !ok {
+	if err != nil || !strings.HasPrefix(ref, "#/") {
 		return nil, false
 	}
-	for part := range strings.SplitSeq(path, "/") {
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		switch at := root.(type) {
-		case map[string]any:
-			if root, ok = at[part]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(at) {
-				return nil, false
-			}
-			root = at[i]
-		default:
-			return nil, false
-		}
+	pointer, err := jsonpointer.New(ref[1:])
+	if err != nil {
+		return nil, false
 	}
-	return root, true
+	value, _, err := pointer.Get(root)
+	return value, err == nil
 }
 
 // Digest returns the hash of a definition without its claims and the earlier ones, in hexadecimal digits.
@@ -244,8 +226,8 @@ func (d Definition) same(other Definition) bool {
 
 // Change is a difference between two definitions, for people.
 type Change struct {
+	After, Before string // "" for a value that does not exist.
 	Field         string // "title", "description", or the path of a value in the schema, such as properties.city.type.
-	Before, After string // "" for a value that does not exist.
 }
 
 // Changes returns the differences between the accepted definition and the one that the server offers, by field.
@@ -267,43 +249,34 @@ func (t Tool) Changes() []Change {
 
 // fields returns the values of a definition by their paths. A schema whose paths are too long is one value.
 func (d Definition) fields() map[string]string {
-	var schema any
-	_ = json.Unmarshal(d.Schema, &schema) // The schema is valid JSON.
-	f := fieldList{values: make(map[string]string), left: maxShownFields}
-	if f.add("schema", schema); f.left < 0 {
-		f.values = map[string]string{"schema": string(d.Schema)}
+	fields := make(map[string]string)
+	if addFields(fields, "schema", gjson.ParseBytes(d.Schema), 0) > maxShownFields {
+		fields = map[string]string{"schema": string(d.Schema)}
 	}
-	f.values["title"], f.values["description"] = d.Title, d.Description
-	return f.values
+	fields["title"], fields["description"] = d.Title, d.Description
+	return fields
 }
 
-// fieldList has the values of a schema by their paths.
-type fieldList struct {
-	values map[string]string
-	left   int // Bytes that further values may have with their paths. The list is not complete if it is negative.
-}
-
-// add adds the values within a value. Lists are one value: their order has a meaning.
-func (f *fieldList) add(path string, value any) {
-	if object, ok := value.(map[string]any); ok && len(object) > 0 {
-		for name, item := range object {
-			if f.left < 0 {
-				return
-			}
+// addFields adds the values within a value by their paths, and returns their size in bytes. It stops when the size
+// exceeds maxShownFields. Lists are one value, because their order has a meaning, and so are objects that are nested too
+// deep.
+func addFields(fields map[string]string, path string, value gjson.Result, depth int) (size int) {
+	if value.IsObject() && value.Raw != "{}" && depth < maxSchemaDepth {
+		value.ForEach(func(key, item gjson.Result) bool {
+			name := key.Str
 			if name == "" || strings.ContainsAny(name, `."`) { // Otherwise another value could have the same path.
 				name = strconv.Quote(name)
 			}
-			f.add(path+"."+name, item)
-		}
-		return
+			size += addFields(fields, path+"."+name, item, depth+1)
+			return size <= maxShownFields
+		})
+		return size
 	}
-	text, ok := value.(string)
-	if !ok || json.Valid([]byte(text)) { // The text "1" is not the number 1.
-		encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
-		text = string(encoded)
+	fields[path] = value.Str
+	if value.Type != gjson.String || json.Valid([]byte(value.Str)) { // The text "1" is not the number 1.
+		fields[path] = value.Raw
 	}
-	f.values[path] = text
-	f.left -= len(path) + len(text)
+	return len(path) + len(fields[path])
 }
 
 // Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
@@ -321,14 +294,12 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	}
 	for _, f := range found.Tools {
 		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Remote == f.Remote })
-		if i < 0 && found.Partial {
-			continue
-		}
 		if i < 0 {
-			tools = append(tools, Tool{
-				Name: toolName(s.Key, f.Remote, tools), Remote: f.Remote, Accepted: f.Definition, Refused: f.Refused,
-				Rule: tool.RuleAsk,
-			})
+			var free bool
+			if f.Name, free = toolName(s.Key, f.Remote, tools); free && !found.Partial {
+				f.Rule = tool.RuleAsk
+				tools = append(tools, f)
+			}
 			continue
 		}
 		t := &tools[i]
@@ -338,11 +309,11 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 		}
 		t.Gone, t.Refused, t.Offered = false, f.Refused, nil
 		switch {
-		case t.Accepted.same(f.Definition):
-			t.Accepted.Claims = f.Definition.Claims
-		case !s.accepted(*t, f.Definition):
-			t.Offered = &f.Definition
-			if !before.same(f.Definition) {
+		case t.Accepted.same(f.Accepted):
+			t.Accepted.Claims = f.Accepted.Claims
+		case !s.accepted(*t, f.Accepted):
+			t.Offered = &f.Accepted
+			if !before.same(f.Accepted) {
 				changed = append(changed, t.Name)
 			}
 		}
@@ -352,24 +323,20 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	return s, changed
 }
 
-// toolName returns a name for a tool that none of the tools has. Names that are too long or taken end with a digest.
-func toolName(key, remote string, tools []Tool) string {
-	name := key + tool.Separator + strings.Map(func(r rune) rune {
+// toolName returns the name for a new tool, and whether none of the tools has it. A name that is too long or taken ends
+// with a digest. The name with the digest is taken only if a server tries to replace another tool.
+func toolName(key, remote string, tools []Tool) (name string, free bool) {
+	name = key + tool.Separator + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
 	}, remote)
-	taken := func(name string) bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
-	if len(name) <= maxToolName && !taken(name) {
-		return name
+	taken := func() bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
+	if len(name) > maxToolName || taken() {
+		sum := sha256.Sum256([]byte(remote))
+		suffix := "_" + hex.EncodeToString(sum[:8])
+		name = name[:min(len(name), maxToolName-len(suffix))] + suffix
 	}
-	sum := sha256.Sum256([]byte(remote))
-	for n := 4; ; n *= 2 { // The names of different tools may have digests with the same beginning.
-		suffix := "_" + hex.EncodeToString(sum[:n])
-		digested := name[:min(len(name), maxToolName-len(suffix))] + suffix
-		if n == 16 || !taken(digested) {
-			return digested
-		}
-	}
+	return name, !taken()
 }

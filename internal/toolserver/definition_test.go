@@ -133,7 +133,7 @@ func TestNamesOfTools(t *testing.T) {
 	}
 	for _, remote := range remotes {
 		d, _ := toolserver.NewDefinition(&sdk.Tool{Name: remote, InputSchema: json.RawMessage(`{"type":"object"}`)})
-		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote, Definition: d})
+		found.Tools = append(found.Tools, toolserver.Tool{Remote: remote, Accepted: d})
 	}
 	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
 	again, changed := after.Apply(found)
@@ -146,6 +146,28 @@ func TestNamesOfTools(t *testing.T) {
 	}
 	if len(names) != len(found.Tools) || !names["crm__get_user"] || !names["crm__ok-1"] || len(changed) != 0 {
 		t.Errorf("names %v, changed %v", names, changed)
+	}
+}
+
+// TestNoToolReplacesAnother: a server cannot offer a tool under the name of another one, whose definition an
+// administrator has accepted.
+func TestNoToolReplacesAnother(t *testing.T) {
+	t.Parallel()
+	remote := strings.Repeat("x", 100)
+	sum := sha256.Sum256([]byte(remote))
+	found := toolserver.Discovery{}
+	for _, n := range []int{4, 8, 16} { // The names that the digest could give.
+		suffix := fmt.Sprintf("_%x", sum[:n])
+		found.Tools = append(found.Tools, toolserver.Tool{Remote: remote[:64-len("crm__")-len(suffix)] + suffix})
+	}
+	found.Tools = append(found.Tools, toolserver.Tool{Remote: remote})
+	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
+	names := map[string]bool{}
+	for _, got := range after.Tools {
+		if names[got.Name] {
+			t.Errorf("two tools are named %s", got.Name)
+		}
+		names[got.Name] = true
 	}
 }
 

@@ -82,12 +82,9 @@ func newInputForm(id string, request sdk.InputRequest, order []string) (tool.Inp
 	if err != nil || len(encoded) > maxSchema {
 		return tool.InputForm{}, errInput(fmt.Sprintf("フォームの定義が大きすぎる（%dKBまで）", maxSchema>>10))
 	}
-	var values any
-	if json.Unmarshal(encoded, &values) != nil || (&schemaWalk{onlySize: true}).visit(values, 0) != nil {
-		return tool.InputForm{}, errInput("フォームの定義を読み取れない") // The library would need seconds for a deep one.
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(encoded, &schema); err != nil || schema.Type != "object" {
+	var schema jsonschema.Schema // The library would need seconds for a deep one.
+	if (&schemaWalk{onlySize: true}).visit(asked.RequestedSchema, 0) != nil ||
+		json.Unmarshal(encoded, &schema) != nil || schema.Type != "object" {
 		return tool.InputForm{}, errInput("フォームの定義を読み取れない")
 	}
 	if len(schema.Properties) > maxFields {
@@ -130,19 +127,35 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 		Name: name, Label: runes.OneLine(cmp.Or(clean(schema.Title), name), maxTitle),
 		Description: runes.OneLine(clean(schema.Description), maxHint), Type: tool.FieldType(schema.Type),
 	}
-	switch schema.Type {
-	case "string":
-		if err := readStringSchema(&field, schema); err != nil {
+	offers := schema // The schema of one value.
+	if schema.Type == "array" {
+		offers = schema.Items
+	}
+	if offers != nil && (offers.Type == "string" || offers != schema && offers.Type == "") {
+		var err error
+		if field.Options, err = inputOptions(offers); err != nil {
 			return tool.InputField{}, err
 		}
-	case "integer", "number":
+	}
+	switch {
+	case schema.Type == "array" && field.Options != nil:
+		field.Type, field.MinItems, field.MaxItems = tool.FieldChoices, natural(schema.MinItems), natural(schema.MaxItems)
+	case schema.Type == "string" && field.Options != nil:
+		field.Type = tool.FieldChoice
+	case schema.Type == "string":
+		if slices.Contains([]string{"email", "uri", "date", "date-time"}, schema.Format) {
+			field.Format = schema.Format
+		}
+		field.MinLength, field.MaxLength = natural(schema.MinLength), natural(schema.MaxLength)
+		// The dialect of a pattern is that of JavaScript. A pattern that is invalid here is for the server to check.
+		_, invalid := regexp.Compile(schema.Pattern)
+		if invalid == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern &&
+			!strings.Contains(schema.Pattern, "\x00") {
+			field.Pattern = schema.Pattern
+		}
+	case schema.Type == "integer", schema.Type == "number":
 		field.Minimum, field.Maximum = schema.Minimum, schema.Maximum
-	case "boolean":
-	case "array":
-		if err := readArraySchema(&field, schema); err != nil {
-			return tool.InputField{}, err
-		}
-	default:
+	case schema.Type != "boolean":
 		return tool.InputField{}, errInput("項目の型に対応していない")
 	}
 	var value any
@@ -154,48 +167,12 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 	return field, nil
 }
 
-// readStringSchema sets the properties of a text or a choice.
-func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
-	options, err := inputOptions(schema)
-	if err != nil {
-		return err
+// natural returns a limit of a schema, or 0 if it has none.
+func natural(limit *int) int {
+	if limit == nil {
+		return 0
 	}
-	if options != nil {
-		field.Type, field.Options = tool.FieldChoice, options
-		return nil
-	}
-	if slices.Contains([]string{"email", "uri", "date", "date-time"}, schema.Format) {
-		field.Format = schema.Format
-	}
-	set(&field.MinLength, schema.MinLength)
-	set(&field.MaxLength, schema.MaxLength)
-	field.MinLength, field.MaxLength = max(field.MinLength, 0), max(field.MaxLength, 0)
-	// The dialect of a pattern is that of JavaScript. A pattern that is invalid here is for the server to check.
-	_, invalid := regexp.Compile(schema.Pattern)
-	if invalid == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern &&
-		!strings.Contains(schema.Pattern, "\x00") {
-		field.Pattern = schema.Pattern
-	}
-	return nil
-}
-
-// readArraySchema sets the properties of several choices. Other arrays are not supported.
-func readArraySchema(field *tool.InputField, schema *jsonschema.Schema) error {
-	if schema.Items == nil || schema.Items.Type != "string" && schema.Items.Type != "" {
-		return errInput("項目の型に対応していない")
-	}
-	options, err := inputOptions(schema.Items)
-	if err != nil {
-		return err
-	}
-	if options == nil {
-		return errInput("項目の型に対応していない")
-	}
-	field.Type, field.Options = tool.FieldChoices, options
-	set(&field.MinItems, schema.MinItems)
-	set(&field.MaxItems, schema.MaxItems)
-	field.MinItems, field.MaxItems = max(field.MinItems, 0), max(field.MaxItems, 0)
-	return nil
+	return max(*limit, 0)
 }
 
 // inputOptions returns the values of a choice, or nil for a text. Further options with the same value are dropped.

@@ -43,34 +43,10 @@ func errSetup(cause error, text string) error {
 	return fault.Wrap(cause, CodeSetup, "%s管理者にお問い合わせください。", text)
 }
 
-// Link is a server that needs a connection, with the state of a person's connection.
-type Link struct {
-	Server      Server
-	ConnectedAt *time.Time // Nil without a connection.
-}
-
 // Links returns the servers with OAuth that the actor may use.
-func (s *Service) Links(ctx context.Context, actor identity.Actor) ([]Link, error) {
+func (s *Service) Links(ctx context.Context, actor identity.Actor) ([]Server, error) {
 	servers, err := s.store.PersonToolServers(ctx, actor.Owner())
-	if err != nil {
-		return nil, err
-	}
-	connected, err := s.store.ConnectedServers(ctx, actor.Owner())
-	if err != nil {
-		return nil, err
-	}
-	links := []Link{}
-	for _, server := range servers {
-		if server.Auth != AuthOAuth {
-			continue
-		}
-		link := Link{Server: server}
-		if at, ok := connected[server.ID]; ok {
-			link.ConnectedAt = &at
-		}
-		links = append(links, link)
-	}
-	return links, nil
+	return slices.DeleteFunc(servers, func(server Server) bool { return server.Auth != AuthOAuth }), err
 }
 
 // BeginConnection begins to connect the actor with a server. The browser opens the returned URL; the value of its cookie
@@ -82,7 +58,7 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 	if err != nil {
 		return "", "", err
 	}
-	authorization, client, err := s.authorization(ctx, server)
+	authorization, clientID, err := s.authorization(ctx, server)
 	if err != nil {
 		return "", "", err
 	}
@@ -90,7 +66,7 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 	browser, browserHash := opaque.New()
 	verifier, _ := opaque.New()
 	if err := s.store.AddToolAttempt(ctx, Attempt{
-		Hash: hash, BrowserHash: browserHash, Owner: actor.Owner(), ServerID: id, URL: server.URL, ClientID: client.ID,
+		Hash: hash, BrowserHash: browserHash, Owner: actor.Owner(), ServerID: id, URL: server.URL, ClientID: clientID,
 		Verifier: verifier, ExpiresAt: s.cfg.Clock().Add(attemptLifetime),
 	}); err != nil {
 		return "", "", err
@@ -102,7 +78,7 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core, section 11.
 	}
 	config := oauth2.Config{
-		Endpoint: oauth2.Endpoint{AuthURL: authorization.AuthorizationEndpoint}, ClientID: client.ID,
+		Endpoint: oauth2.Endpoint{AuthURL: authorization.AuthorizationEndpoint}, ClientID: clientID,
 		RedirectURL: s.redirectURL(), Scopes: authorization.Scopes,
 	}
 	return config.AuthCodeURL(state, options...), browser, nil
@@ -123,30 +99,30 @@ func (s *Service) personServer(ctx context.Context, owner identity.Owner, id uui
 
 func (s *Service) redirectURL() string { return s.cfg.PublicURL + CallbackPath }
 
-// authorization returns the authorization server of a server and the product's client there. At the first connection it
-// discovers the one and registers the other.
-func (s *Service) authorization(ctx context.Context, server Server) (Authorization, Client, error) {
-	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+// authorization returns the authorization server of a server and the id of the product's client there. At the first
+// connection it discovers the one and registers the other.
+func (s *Service) authorization(ctx context.Context, server Server) (a Authorization, clientID string, err error) {
+	secrets, err := s.store.ToolSecrets(ctx, server)
 	if err != nil {
-		return Authorization{}, Client{}, err
+		return a, "", err
 	}
 	if secrets.OAuth != nil && server.ClientID != "" {
-		return *secrets.OAuth, Client{server.ClientID, secrets.Secret}, nil
+		return *secrets.OAuth, server.ClientID, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
 	defer cancel()
-	found, registration, err := s.discoverAuthorization(ctx, server.URL)
+	a, registration, err := s.discoverAuthorization(ctx, server.URL)
 	if err != nil {
-		return Authorization{}, Client{}, err
+		return a, "", err
 	}
-	client, registered := Client{server.ClientID, secrets.Secret}, (*Client)(nil)
-	if client.ID == "" {
-		if client, err = s.register(ctx, registration); err != nil {
-			return Authorization{}, Client{}, err
-		}
-		registered = &client
+	if server.ClientID != "" {
+		return a, server.ClientID, s.store.SetToolAuthorization(ctx, server, a, nil)
 	}
-	return found, client, s.store.SetToolAuthorization(ctx, server, found, registered)
+	client, err := s.register(ctx, registration)
+	if err != nil {
+		return a, "", err
+	}
+	return a, client.ID, s.store.SetToolAuthorization(ctx, server, a, &client)
 }
 
 // discoverAuthorization returns the authorization server of a server (RFC 9728, RFC 8414), and its registration
@@ -154,9 +130,8 @@ func (s *Service) authorization(ctx context.Context, server Server) (Authorizati
 func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 	a Authorization, registration string, err error,
 ) {
-	exchange := &bounded{base: s.client.transport}
-	client := httpClient(exchange, oauthTimeout)
-	resource, scopes, err := s.resourceMetadata(ctx, address, exchange, client)
+	client := httpClient(&bounded{base: s.client.transport}, oauthTimeout)
+	resource, scopes, err := resourceMetadata(ctx, address, client)
 	if err != nil {
 		return a, "", err
 	}
@@ -187,13 +162,9 @@ func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 // resourceMetadata reads the metadata of a server (RFC 9728): from the address in its refusal of a request without
 // credentials, or else from the well-known addresses. The scopes are those in the refusal or, if it has none, in the
 // metadata.
-func (s *Service) resourceMetadata(ctx context.Context, address string, exchange *bounded, client *http.Client) (
+func resourceMetadata(ctx context.Context, address string, client *http.Client) (
 	_ *oauthex.ProtectedResourceMetadata, scopes []string, err error,
 ) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, nil, errSetup(err, "サーバーのアドレスが正しくありません。")
-	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(`{}`))
 	if err != nil {
 		return nil, nil, err
@@ -205,19 +176,15 @@ func (s *Service) resourceMetadata(ctx context.Context, address string, exchange
 		return nil, nil, errSetup(err, "サーバーに接続できませんでした。")
 	}
 	_ = response.Body.Close()
-	root := url.URL{Scheme: u.Scheme, Host: u.Host}
-	places := []struct{ metadata, resource string }{
-		{root.String() + "/.well-known/oauth-protected-resource" + u.Path, address},
-		{root.String() + "/.well-known/oauth-protected-resource", root.String()},
-		{root.String() + "/.well-known/oauth-protected-resource", address},
-	}
-	challenges, _ := oauthex.ParseWWWAuthenticate([]string{exchange.challenge})
+	type place struct{ metadata, resource string }
+	root := request.URL.Scheme + "://" + request.URL.Host
+	wellKnown := root + "/.well-known/oauth-protected-resource"
+	places := []place{{wellKnown + request.URL.Path, address}, {wellKnown, root}, {wellKnown, address}}
+	challenges, _ := oauthex.ParseWWWAuthenticate(response.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		scopes = append(scopes, strings.Fields(c.Params["scope"])...)
-		if place := c.Params["resource_metadata"]; place != "" {
-			places = slices.Insert(places, 0, []struct{ metadata, resource string }{
-				{place, address}, {place, root.String()},
-			}...)
+		if metadata := c.Params["resource_metadata"]; metadata != "" {
+			places = slices.Insert(places, 0, place{metadata, address}, place{metadata, root})
 		}
 	}
 	var failure error
@@ -271,11 +238,11 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := s.store.ToolSecrets(ctx, owner.OrganizationID, server.ID)
+	secrets, err := s.store.ToolSecrets(ctx, server)
 	switch {
 	case err != nil:
 		return err
-	case server.URL != attempt.URL, server.ClientID != attempt.ClientID, secrets.URL != attempt.URL:
+	case server.URL != attempt.URL, server.ClientID != attempt.ClientID:
 		return ErrMoved // The code must not be sent to another authorization server.
 	case secrets.OAuth == nil:
 		return ErrState
@@ -295,33 +262,15 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	return s.store.SaveToolConnection(ctx, owner, server, connection)
 }
 
-// Refusals of a token endpoint.
-var (
-	errInvalidGrant  = errors.New("invalid_grant")  // The code or the refresh token is not valid any more.
-	errInvalidClient = errors.New("invalid_client") // The client is unknown there, or its secret has expired.
-)
+// errEnded refuses a request for a token: the code or the refresh token is not valid any more, or the authorization
+// server does not know the client.
+var errEnded = errors.New("the authorization server has ended the connection")
 
 // requestToken makes a request to the token endpoint. If the server does not know the registered client any more, the
 // client is deleted: the next connection registers another one.
 func (s *Service) requestToken(ctx context.Context, server Server, secrets Secrets, form url.Values) (Connection, error) {
-	a := secrets.OAuth
-	form.Set("resource", a.Resource)
-	if secrets.Secret == "" || !a.BasicAuth {
-		form.Set("client_id", server.ClientID)
-		if secrets.Secret != "" {
-			form.Set("client_secret", secrets.Secret)
-		}
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenEndpoint, strings.NewReader(form.Encode()))
-	if err != nil {
-		return Connection{}, err
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Accept", "application/json")
-	if secrets.Secret != "" && a.BasicAuth { // RFC 6749, section 2.3.1.
-		request.SetBasicAuth(url.QueryEscape(server.ClientID), url.QueryEscape(secrets.Secret))
-	}
-	response, err := httpClient(&bounded{base: s.client.transport}, oauthTimeout).Do(request)
+	form.Set("resource", secrets.OAuth.Resource)
+	response, err := s.post(ctx, secrets.OAuth.TokenEndpoint, server, secrets, form)
 	if err != nil {
 		return Connection{}, err
 	}
@@ -338,10 +287,10 @@ func (s *Service) requestToken(ctx context.Context, server Server, secrets Secre
 	}
 	switch {
 	case token.Error == "invalid_grant":
-		return Connection{}, errInvalidGrant
+		return Connection{}, errEnded
 	case token.Error == "invalid_client" && server.Registered:
 		err := s.store.ForgetToolClient(ctx, server.OrganizationID, server.ID, server.ClientID)
-		return Connection{}, errors.Join(errInvalidClient, err)
+		return Connection{}, errors.Join(errEnded, err)
 	case response.StatusCode != http.StatusOK || token.AccessToken == "" || !strings.EqualFold(token.TokenType, "Bearer") ||
 		len(token.AccessToken) > maxToken || len(token.RefreshToken) > maxToken:
 		return Connection{}, errors.New("the token endpoint refused: " + response.Status)
@@ -352,6 +301,29 @@ func (s *Service) requestToken(ctx context.Context, server Server, secrets Secre
 		c.ExpiresAt = s.cfg.Clock().Add(time.Duration(min(seconds, 1e7) * float64(time.Second)))
 	}
 	return c, nil
+}
+
+// post sends a form to an endpoint of the authorization server, with the credentials of the client.
+func (s *Service) post(ctx context.Context, endpoint string, server Server, secrets Secrets, form url.Values) (
+	*http.Response, error,
+) {
+	basic := secrets.Secret != "" && secrets.OAuth.BasicAuth
+	if !basic {
+		form.Set("client_id", server.ClientID)
+		if secrets.Secret != "" {
+			form.Set("client_secret", secrets.Secret)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Accept", "application/json")
+	if basic { // RFC 6749, section 2.3.1.
+		request.SetBasicAuth(url.QueryEscape(server.ClientID), url.QueryEscape(secrets.Secret))
+	}
+	return httpClient(&bounded{base: s.client.transport}, oauthTimeout).Do(request)
 }
 
 // errUnlinked asks the person to connect.
@@ -416,13 +388,10 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 	case connection.RefreshToken == "":
 		return "", s.errUnlinked("連携の有効期限が切れました。")
 	}
-	secrets, err := s.store.ToolSecrets(ctx, owner.OrganizationID, server.ID)
-	if err != nil {
-		return "", err
-	}
+	secrets, err := s.store.ToolSecrets(ctx, server)
 	switch {
-	case secrets.URL != server.URL:
-		return "", ErrMoved
+	case err != nil:
+		return "", err
 	case secrets.OAuth == nil:
 		return "", s.errUnlinked("連携が無効になりました。")
 	}
@@ -430,15 +399,12 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 		"grant_type": {"refresh_token"}, "refresh_token": {connection.RefreshToken},
 	})
 	switch {
-	case errors.Is(err, errInvalidGrant), errors.Is(err, errInvalidClient):
+	case errors.Is(err, errEnded):
 		return "", s.errUnlinked("連携が、相手のサービスで無効になりました。もう一度、")
 	case err != nil:
 		return "", fault.Wrap(err, fault.Unavailable, "連携を更新できませんでした。しばらくしてからお試しください。")
 	}
-	next.Scopes = connection.Scopes
-	if next.RefreshToken == "" {
-		next.RefreshToken = connection.RefreshToken
-	}
+	next.Scopes, next.RefreshToken = connection.Scopes, cmp.Or(next.RefreshToken, connection.RefreshToken)
 	return next.AccessToken, s.store.RefreshToolConnection(ctx, owner, server, connection, next)
 }
 
@@ -447,7 +413,7 @@ func (s *Service) Disconnect(ctx context.Context, actor identity.Actor, id uuid.
 	// Read before the connection is deleted, because the server may be moved or removed afterwards. If reading fails, the
 	// connection is deleted nevertheless.
 	server, unreadServer := s.store.ToolServer(ctx, actor.OrganizationID, id)
-	secrets, unreadSecrets := s.store.ToolSecrets(ctx, actor.OrganizationID, id)
+	secrets, unreadSecrets := s.store.ToolSecrets(ctx, server)
 	connection, err := s.store.RemoveToolConnection(ctx, actor, id)
 	if err != nil {
 		return err
@@ -462,24 +428,12 @@ func (s *Service) Disconnect(ctx context.Context, actor identity.Actor, id uuid.
 
 // revoke revokes a token (RFC 7009). A failure is logged only: the token expires.
 func (s *Service) revoke(ctx context.Context, server Server, secrets Secrets, c Connection) {
-	token := c.RefreshToken
-	if token == "" {
-		token = c.AccessToken
-	}
-	form := url.Values{"token": {token}, "client_id": {server.ClientID}}
-	if secrets.Secret != "" {
-		form.Set("client_secret", secrets.Secret)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, secrets.OAuth.RevocationEndpoint,
-		strings.NewReader(form.Encode()))
-	if err == nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		var response *http.Response
-		if response, err = httpClient(&bounded{base: s.client.transport}, oauthTimeout).Do(request); err == nil {
-			_ = response.Body.Close()
-		}
-	}
+	response, err := s.post(ctx, secrets.OAuth.RevocationEndpoint, server, secrets, url.Values{
+		"token": {cmp.Or(c.RefreshToken, c.AccessToken)},
+	})
 	if err != nil {
 		s.log.WarnContext(ctx, "toolserver: a token was not revoked", "server", server.ID, "err", err)
+		return
 	}
+	_ = response.Body.Close()
 }

@@ -144,10 +144,11 @@ func TestServerMovedDuringConnection(t *testing.T) {
 			if !errors.Is(err, toolserver.ErrMoved) {
 				t.Errorf("error %v", err)
 			}
-			if connected, err := o.db.ConnectedServers(t.Context(), o.taro.Owner()); err != nil || len(connected) != 0 {
-				t.Errorf("connected %v, %v", connected, err)
+			if links, err := o.tools.Links(t.Context(), o.taro); err != nil || len(links) != 1 || links[0].ConnectedAt != nil {
+				t.Errorf("connected %+v, %v", links, err)
 			}
-			if secrets, err := o.db.ToolSecrets(t.Context(), o.organization, server.ID); err != nil || secrets.OAuth != nil {
+			server.URL = moved.URL + "/mcp"
+			if secrets, err := o.db.ToolSecrets(t.Context(), server); err != nil || secrets.OAuth != nil {
 				t.Errorf("stored %+v, %v", secrets.OAuth, err)
 			}
 			o.connect(moved, o.taro, server)
@@ -305,7 +306,7 @@ func TestEnteredInsteadOfRegistered(t *testing.T) {
 			toolserver.Draft{ClientID: new("client-1"), Secret: entered}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := o.db.ToolSecrets(t.Context(), o.organization, server.ID)
+		got, err := o.db.ToolSecrets(t.Context(), server)
 		if err != nil || (entered == nil) != (got.Secret == "") || entered != nil && got.Secret != *entered {
 			t.Errorf("the secret %q, %v", got.Secret, err)
 		}

@@ -23,9 +23,6 @@ func (insufficientScope) Unwrap() error { return errRights }
 // missingScopes returns the scopes that a request needs if the server has refused it with insufficient_scope (RFC 6750,
 // section 3.1), else nil. It returns nil for unusually many or long ones.
 func missingScopes(response *http.Response) (scopes []string) {
-	if response.StatusCode != http.StatusForbidden {
-		return nil
-	}
 	challenges, _ := oauthex.ParseWWWAuthenticate(response.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		if scope := c.Params["scope"]; c.Params["error"] == "insufficient_scope" && len(scope) <= maxScope {
@@ -59,7 +56,7 @@ func (s *Service) refusal(ctx context.Context, owner identity.Owner, server Serv
 func (s *Service) requireScopes(
 	ctx context.Context, owner identity.Owner, server Server, missing insufficientScope,
 ) error {
-	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+	secrets, err := s.store.ToolSecrets(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -67,7 +64,7 @@ func (s *Service) requireScopes(
 	switch a := secrets.OAuth; {
 	case err != nil && !errors.Is(err, ErrNotConnected):
 		return err
-	case a == nil || secrets.URL != server.URL:
+	case a == nil:
 		return ErrMoved
 	case len(lacking(connection.Scopes, missing.scopes)) == 0:
 		return errRights

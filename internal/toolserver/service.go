@@ -44,10 +44,10 @@ type Service struct {
 
 // NewService returns a Service. The caller must call Stop.
 func NewService(cfg Config, store Store, client *Connector, log *slog.Logger) *Service {
-	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, defaultCallTimeout)
-	cfg.DiscoveryTimeout = cmp.Or(cfg.DiscoveryTimeout, defaultDiscoveryTimeout)
-	cfg.RecheckAfter = cmp.Or(cfg.RecheckAfter, defaultRecheckAfter)
-	cfg.Watch = cmp.Or(cfg.Watch, defaultWatch)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 50*time.Second) // Less than in package chat, so that the reason is shown.
+	cfg.DiscoveryTimeout = cmp.Or(cfg.DiscoveryTimeout, 15*time.Second)
+	cfg.RecheckAfter = cmp.Or(cfg.RecheckAfter, 10*time.Minute)
+	cfg.Watch = cmp.Or(cfg.Watch, time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -140,10 +140,7 @@ var reservedHeaders = []string{
 
 // check refuses a server that cannot be stored.
 func (s *Service) check(server Server) error {
-	secret := ""
-	if server.NewSecret != nil {
-		secret = *server.NewSecret
-	}
+	secret := *cmp.Or(server.NewSecret, new(""))
 	switch {
 	case len(server.Key) > maxKey || !keyForm.MatchString(server.Key):
 		return fault.InvalidField("key",
@@ -192,7 +189,7 @@ func (s *Service) Add(ctx context.Context, actor identity.Actor, draft Draft) (S
 // Edit changes a server. A secret is not sent to another host than before: a new address removes it. For super-admins.
 // Errors: org.ErrForbidden, fault.Invalid, and those of Store.EditToolServer.
 func (s *Service) Edit(ctx context.Context, actor identity.Actor, id uuid.UUID, draft Draft) (Server, error) {
-	err := s.store.EditToolServer(ctx, actor, id, func(server *Server) error {
+	return s.change(ctx, actor, id, func(server *Server) error {
 		before := server.URL
 		draft.apply(server)
 		if server.URL != before {
@@ -206,10 +203,6 @@ func (s *Service) Edit(ctx context.Context, actor identity.Actor, id uuid.UUID, 
 		}
 		return s.check(*server)
 	})
-	if err != nil {
-		return Server{}, err
-	}
-	return s.store.ToolServer(ctx, actor.OrganizationID, id)
 }
 
 // host returns the scheme and host of a URL.
@@ -235,13 +228,10 @@ type ToolDraft struct {
 
 // EditTool changes the rule and the marks of a tool. For super-admins.
 func (s *Service) EditTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, d ToolDraft) (Server, error) {
-	if err := actor.RequireSuperAdmin(); err != nil {
-		return Server{}, err
-	}
-	if d.Rule != nil && *d.Rule != tool.RuleAllow && *d.Rule != tool.RuleAsk && *d.Rule != tool.RuleDeny {
-		return Server{}, fault.InvalidField("rule", "指定できない値です。")
-	}
-	return s.changeTool(ctx, actor, id, name, ActionRule, func(t *Tool) error {
+	return s.changeTool(ctx, actor, id, name, func(t *Tool) error {
+		if d.Rule != nil && *d.Rule != tool.RuleAllow && *d.Rule != tool.RuleAsk && *d.Rule != tool.RuleDeny {
+			return fault.InvalidField("rule", "指定できない値です。")
+		}
 		set(&t.Rule, d.Rule)
 		set(&t.ReadOnly, d.ReadOnly)
 		set(&t.Idempotent, d.Idempotent)
@@ -252,7 +242,7 @@ func (s *Service) EditTool(ctx context.Context, actor identity.Actor, id uuid.UU
 // Accept accepts the changed definition of a tool that has a digest. The digest shows that the actor has seen it. For
 // super-admins.
 func (s *Service) Accept(ctx context.Context, actor identity.Actor, id uuid.UUID, name, digest string) (Server, error) {
-	return s.changeTool(ctx, actor, id, name, ActionAccept, func(t *Tool) error {
+	return s.changeTool(ctx, actor, id, name, func(t *Tool) error {
 		switch {
 		case t.Offered == nil:
 			return errNothingToAccept
@@ -265,9 +255,22 @@ func (s *Service) Accept(ctx context.Context, actor identity.Actor, id uuid.UUID
 }
 
 func (s *Service) changeTool(
-	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action, change func(*Tool) error,
+	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, change func(*Tool) error,
 ) (Server, error) {
-	if err := s.store.ChangeTool(ctx, actor, id, name, action, change); err != nil {
+	return s.change(ctx, actor, id, func(server *Server) error {
+		i := slices.IndexFunc(server.Tools, func(t Tool) bool { return t.Name == name })
+		if i < 0 {
+			return errNoTool
+		}
+		return change(&server.Tools[i])
+	})
+}
+
+// change changes a server and returns it as it is stored.
+func (s *Service) change(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) (
+	Server, error,
+) {
+	if err := s.store.EditToolServer(ctx, actor, id, change); err != nil {
 		return Server{}, err
 	}
 	return s.store.ToolServer(ctx, actor.OrganizationID, id)

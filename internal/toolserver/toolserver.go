@@ -9,6 +9,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,22 +69,18 @@ type Server struct {
 	Failure        string     // Why the last attempt failed, for people.
 	ReadAt         time.Time  // When the Store has read the server, by the database's clock.
 	Tools          []Tool     // By name.
+	ConnectedAt    *time.Time // Of PersonToolServers: when the person connected; nil without a connection.
 
 	// NewSecret replaces the secret if it is not nil; "" removes it. It is set for changes only.
 	NewSecret *string
 }
 
-// enteredClient returns the client that an administrator has entered.
-func (s Server) enteredClient() string {
-	if s.Registered {
-		return ""
-	}
-	return s.ClientID
-}
-
 // Settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
 func (s Server) Settings() string {
-	return hashOf([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()})
+	if s.Registered { // Another registration has the same settings.
+		s.ClientID = ""
+	}
+	return hashOf([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.ClientID})
 }
 
 // hashOf returns the hash of a value in JSON, in hexadecimal digits.
@@ -93,17 +90,17 @@ func hashOf(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Tool is a tool of a server.
+// Tool is a tool of a server. Its JSON form is that of a row in the database.
 type Tool struct {
-	Name       string // The name that models call, such as crm__find_customer.
-	Remote     string // The server's name for it.
-	Accepted   Definition
-	Offered    *Definition // A definition of the server that differs from the accepted one; nil if none does.
-	Refused    string      // Why the server's definition cannot be used, for people; "" if it can.
-	Gone       bool        // The server does not have the tool any more.
-	Rule       tool.Rule
-	ReadOnly   bool // The administrator's mark: calls change nothing.
-	Idempotent bool // The administrator's mark: a call may be repeated.
+	Name       string      `json:"name"`   // The name that models call, such as crm__find_customer.
+	Remote     string      `json:"remote"` // The server's name for it.
+	Accepted   Definition  `json:"accepted"`
+	Offered    *Definition `json:"offered"` // The definition of the server if it differs from the accepted one, else nil.
+	Refused    string      `json:"refused"` // Why the server's definition cannot be used, for people; "" if it can.
+	Gone       bool        `json:"gone"`    // The server does not have the tool any more.
+	Rule       tool.Rule   `json:"rule"`
+	ReadOnly   bool        `json:"read_only"`  // The administrator's mark: calls change nothing.
+	Idempotent bool        `json:"idempotent"` // The administrator's mark: a call may be repeated.
 }
 
 // Usable reports whether the tool may be offered to models: its definition is the accepted one.
@@ -125,21 +122,7 @@ func (t *Tool) accept() {
 }
 
 // Title returns the name of the tool for people.
-func (t Tool) Title() string {
-	if t.Accepted.Title == "" {
-		return t.Remote
-	}
-	return t.Accepted.Title
-}
-
-// tool returns the tool in the form for answers, without its Call.
-func (t Tool) tool(server Server) tool.Tool {
-	return tool.Tool{
-		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
-		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
-		Version: server.Settings() + " " + t.Accepted.Digest(),
-	}
-}
+func (t Tool) Title() string { return cmp.Or(t.Accepted.Title, t.Remote) }
 
 // Definition is the definition of a tool by its server. Its JSON form is the stored form.
 type Definition struct {
@@ -165,22 +148,14 @@ type Discovery struct {
 	At      time.Time // The Server.ReadAt before it, because the clocks of app servers may differ.
 	URL     string    // The address that was read.
 	Failure string    // For people; "" if the tools were read.
-	Tools   []FoundTool
+	Tools   []Tool    // With Remote, Accepted, which is the definition that the server offers, and Refused.
 
 	// Partial is true for the tools that the server offers to one person's account. Others may have more.
 	Partial bool
 }
 
-// FoundTool is a tool that a server offers.
-type FoundTool struct {
-	Remote     string
-	Definition Definition
-	Refused    string // Why the definition cannot be used, for people.
-}
-
 // Secrets are the secrets of a server.
 type Secrets struct {
-	URL    string         // The address of the server.
 	Secret string         // The value of the header, or the client's secret.
 	OAuth  *Authorization // How people sign in; nil before the first connection.
 }
@@ -219,15 +194,6 @@ type Attempt struct {
 	ExpiresAt   time.Time
 }
 
-// Action is an action of the audit log.
-type Action string
-
-// The actions of tools.
-const (
-	ActionRule   Action = "tool.edit"
-	ActionAccept Action = "tool.accept"
-)
-
 // Store is the database.
 type Store interface {
 	// ToolServers returns the servers of an organization by name.
@@ -240,21 +206,18 @@ type Store interface {
 	// ErrUnknownGroup, secret.ErrNoKey.
 	AddToolServer(ctx context.Context, actor identity.Actor, server Server) error
 	// EditToolServer changes a server on behalf of a super-admin. It deletes the connections of people if the server has
-	// another address or another client, and their approvals for threads if it has another address. Errors: those of
-	// AddToolServer, ErrNoServer, and that of change.
+	// another address or another client, and their approvals for threads if it has another address. change may also change
+	// the server's tools. Errors: those of AddToolServer, ErrNoServer, and that of change.
 	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
 	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools, connections and approvals for threads.
 	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 	// SaveDiscovery stores the tools of a server, merged by Server.Apply. Errors: ErrNoServer, ErrMoved.
 	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
-	// ChangeTool changes a tool on behalf of a super-admin. Errors: org.ErrForbidden, ErrNoTool, and that of change.
-	ChangeTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action,
-		change func(*Tool) error) error
 	// ToolCallable reports whether a person may call a tool: its server exists, is enabled and is offered to them, and
 	// its definition has this digest and is the accepted one.
 	ToolCallable(ctx context.Context, owner identity.Owner, serverID uuid.UUID, name, digest string) (bool, error)
-	// ToolSecrets returns the secrets of a server. Error: ErrNoServer.
-	ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (Secrets, error)
+	// ToolSecrets returns the secrets of a server. Error: ErrMoved, if the server has another address now.
+	ToolSecrets(ctx context.Context, server Server) (Secrets, error)
 
 	// Connections of people.
 
@@ -270,8 +233,6 @@ type Store interface {
 	TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (Attempt, error)
 	// ToolConnection returns a person's connection with a server at its address. Error: ErrNotConnected.
 	ToolConnection(ctx context.Context, owner identity.Owner, server Server) (Connection, error)
-	// ConnectedServers returns the servers that a person is connected with, with the times of the connections.
-	ConnectedServers(ctx context.Context, owner identity.Owner) (map[uuid.UUID]time.Time, error)
 	// SaveToolConnection stores a person's connection and records it in the audit log. Error: ErrMoved, if the server has
 	// another address or client now.
 	SaveToolConnection(ctx context.Context, owner identity.Owner, server Server, c Connection) error
@@ -299,7 +260,6 @@ const (
 // The errors of the package.
 var (
 	ErrNoServer       = fault.Errorf(fault.NotFound, "ツールのサーバーが見つかりません。")
-	ErrNoTool         = fault.Errorf(fault.NotFound, "ツールが見つかりません。")
 	ErrMoved          = fault.Errorf(fault.Conflict, "サーバーの設定が変わりました。もう一度、最初から操作してください。")
 	ErrTooManyServers = fault.Errorf(fault.Conflict,
 		"ツールのサーバーは%d件まで追加できます。使わないサーバーを削除してください。", MaxServers)
@@ -309,6 +269,7 @@ var (
 		"手続きの有効期限が切れたか、別のブラウザーで始められています。もう一度、最初から操作してください。")
 	ErrDenied = fault.Errorf(CodeDenied, "相手のサービスで許可されなかったため、連携しませんでした。")
 
+	errNoTool  = fault.Errorf(fault.NotFound, "ツールが見つかりません。")
 	errChanged = fault.Errorf(fault.Conflict,
 		"定義がさらに変わりました。画面を読み込み直して、もう一度確認してください。")
 	errNothingToAccept = fault.Errorf(fault.Conflict, "確認が必要な変更はありません。")

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Account } from './support/account'
+import { requireSignIn } from './support/people'
 import { expect, test } from './support/test'
 import { password } from './support/tsumugi'
 
@@ -28,7 +29,9 @@ async function post(url: string, form: Record<string, string>): Promise<Record<s
 test.describe('connections', () => {
   test.use({ who: 'user' })
 
-  test('R85: a user allows an app, sees it, and ends it', async ({ page, server }) => {
+  test('R85: a user allows an app, sees it, and ends it', async ({ pageAs, server }) => {
+    // A session of its own, because the recent sign-in replaces it.
+    const page = await pageAs(await Account.signIn(server.url, 'user'))
     let left: URL | undefined
     await page.route('http://127.0.0.1:9/**', (route) => {
       left = new URL(route.request().url())
@@ -42,7 +45,11 @@ test.describe('connections', () => {
     expect(left?.searchParams.get('error')).toBe('access_denied')
 
     await page.goto(grantPage())
+    await requireSignIn(page, '**/v1/oauth2/grant')
     await page.getByRole('button', { name: '許可する' }).click()
+    const confirmation = page.getByRole('dialog', { name: '本人確認' })
+    await confirmation.getByLabel('パスワード', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
     await expect.poll(() => left?.searchParams.get('code')).toBeTruthy()
     expect(left?.searchParams.get('state')).toBe('xyz')
     await expect(page).toHaveTitle('App') // Otherwise, the navigation to the app may interrupt the next one.

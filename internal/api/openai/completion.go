@@ -30,11 +30,11 @@ func (f *completionForm) begin() []event {
 	return []event{f.chunk(OpenAIDelta{Role: "assistant"}, "")}
 }
 
-func (f *completionForm) delta(piece string) []event {
+func (f *completionForm) delta(piece string, _ bool) []event {
 	return []event{f.chunk(OpenAIDelta{Content: piece}, "")}
 }
 
-func (f *completionForm) end(answer chat.Message) (events []event) {
+func (f *completionForm) end(answer chat.Message, _ string) (events []event) {
 	for i, call := range toolCallsOf(answer) {
 		call.Index = &i
 		events = append(events, f.chunk(OpenAIDelta{ToolCalls: []OpenAIToolCall{call}}, ""))
@@ -48,7 +48,9 @@ func (f *completionForm) end(answer chat.Message) (events []event) {
 	return append(events, event{data: "[DONE]"})
 }
 
-func (f *completionForm) fail(_ chat.Message, err OpenAIError) []event { return []event{{data: err}} }
+func (f *completionForm) fail(_ chat.Message, _ string, err OpenAIError) []event {
+	return []event{{data: err}}
+}
 
 // envelope returns a chunk without choices.
 func (f *completionForm) envelope() OpenAIChunk {
@@ -70,18 +72,10 @@ func toolCallsOf(answer chat.Message) (calls []OpenAIToolCall) {
 	for _, call := range answer.ReturnedCalls() {
 		calls = append(calls, OpenAIToolCall{
 			ID: call.ID, Type: "function", Function: OpenAIFunctionCall{Name: call.Name, Arguments: call.Arguments},
-			ExtraContent: extraOf(call),
+			ExtraContent: call.Extra,
 		})
 	}
 	return calls
-}
-
-// extraOf returns the provider's value of a call, nil for none.
-func extraOf(call chat.ToolCall) any {
-	if call.Extra == nil {
-		return nil
-	}
-	return call.Extra
 }
 
 func usageOf(answer chat.Message) OpenAIUsage {

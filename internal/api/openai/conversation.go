@@ -66,7 +66,7 @@ func (c *conversation) beginRound(param string) {
 func (c *conversation) addCall(o object, name string, function object) {
 	call := chat.ToolCall{State: chat.ToolDone}
 	call.ID, call.Name, call.Arguments = need[string](o, name), function.takeName(), need[string](function, "arguments")
-	call.Extra = takeExtra(o)
+	call.Extra = o.takeRaw("extra_content")
 	switch {
 	case call.ID == "" || len(call.ID) > maxCallID:
 		o.fail(name, InvalidValue, "1バイト以上%dバイト以内で指定してください。", maxCallID)

@@ -152,7 +152,7 @@ func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
 	return value
 }
 
-// takeObject removes a member that is an object. It returns false if it is absent.
+// takeObject removes a member that is an object. It returns an empty object and false if it is absent.
 func (o object) takeObject(name string) (object, bool) {
 	raw, found := o.members[name]
 	delete(o.members, name)

@@ -30,8 +30,8 @@ const (
 	maxStop        = 500 // In characters.
 	maxAnswer      = 10_000_000
 	maxUser        = 512      // In characters.
-	maxSchema      = 64 << 10 // In bytes of a JSON schema.
-	maxSchemaDepth = 64       // Nesting depth of a schema.
+	maxRaw         = 64 << 10 // In bytes of a JSON schema, or of a call's extra_content.
+	maxRawDepth    = 64       // Nesting depth of these.
 	maxSchemaNote  = 1_000    // In characters of a schema's description.
 	maxMetadata    = 16
 	maxMetaKey     = 64  // In characters.
@@ -48,7 +48,7 @@ type Request struct {
 	instructions string // The text of its system messages.
 	thinking     *bool
 	params       chat.Params
-	given        []string          // The names of the parameters in params.
+	given        string            // The name of a parameter in params; "" for none.
 	renamed      map[string]string // The names of parameters that differ from those of completions.
 
 	includeUsage bool // Of a completion.
@@ -91,12 +91,10 @@ func (req *Request) takeCommon(o object) {
 	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
 }
 
-// setGiven notes which of some parameters of the answer are given.
+// setGiven notes the first of some parameters of the answer that is given.
 func (req *Request) setGiven(o object, names ...string) {
-	for _, name := range names {
-		if o.members[name] != nil {
-			req.given = append(req.given, name)
-		}
+	if i := slices.IndexFunc(names, func(name string) bool { return o.members[name] != nil }); i >= 0 {
+		req.given = names[i]
 	}
 }
 
@@ -115,18 +113,11 @@ func checkMetadata(o object) {
 }
 
 // takeStops takes stop, a text or a list of texts.
-func takeStops(o object) []string {
-	var list []json.RawMessage
-	switch raw := o.members["stop"]; {
-	case raw == nil:
-		return nil
-	case raw[0] == '"':
-		list = []json.RawMessage{need[json.RawMessage](o, "stop")}
-	default:
-		list = o.needList("stop", maxStops)
+func takeStops(o object) (stops []string) {
+	if raw := o.members["stop"]; raw != nil && raw[0] != '[' {
+		o.members["stop"] = slices.Concat([]byte("["), raw, []byte("]"))
 	}
-	var stops []string
-	for _, raw := range list {
+	for _, raw := range o.takeList("stop", maxStops) {
 		var stop string
 		if json.Unmarshal(raw, &stop) != nil {
 			o.fail("stop", InvalidType, "値の型が正しくありません。")
@@ -150,19 +141,19 @@ func (o object) takeName() string {
 	return name
 }
 
-// takeSchema takes a JSON schema, or nil if it is absent.
-func (o object) takeSchema(name string) json.RawMessage {
-	schema := takeOr[json.RawMessage](o, name, nil)
+// takeRaw takes an object of any form, such as a JSON schema, or nil if it is absent.
+func (o object) takeRaw(name string) json.RawMessage {
+	raw := takeOr[json.RawMessage](o, name, nil)
 	switch {
-	case schema == nil:
-	case schema[0] != '{':
+	case raw == nil:
+	case raw[0] != '{':
 		o.fail(name, InvalidType, "オブジェクトを指定してください。")
-	case len(schema) > maxSchema:
-		o.fail(name, InvalidValue, "%d KiB 以内にしてください。", maxSchema>>10)
-	case depthOf(schema) > maxSchemaDepth:
-		o.fail(name, InvalidValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
+	case len(raw) > maxRaw:
+		o.fail(name, InvalidValue, "%d KiB 以内にしてください。", maxRaw>>10)
+	case depthOf(raw) > maxRawDepth:
+		o.fail(name, InvalidValue, "入れ子は%d段までにしてください。", maxRawDepth)
 	}
-	return schema
+	return raw
 }
 
 // takeFormat parses the format of an answer. nested is the member with the JSON schema, or "" if its fields are members
@@ -186,7 +177,7 @@ func (o object) takeFormat(nested string) *chat.Schema {
 	s := &chat.Schema{
 		Name: o.takeName(), Description: o.takeText("description", maxSchemaNote), Strict: takeOr(o, "strict", false),
 	}
-	if s.JSON = o.takeSchema("schema"); s.JSON == nil {
+	if s.JSON = o.takeRaw("schema"); s.JSON == nil {
 		o.fail("schema", MissingParameter, "必須の項目です。")
 	}
 	return s
@@ -206,9 +197,6 @@ func readPicture(o object, name string) Picture {
 	}
 	return Picture{content, o.param(name)}
 }
-
-// inJSON reports whether the answer must be JSON.
-func (req Request) inJSON() bool { return req.params.Schema != nil }
 
 // ID returns the request id, which finds the answer of a repeated request. OpenAI's libraries accept any text as a key. A
 // request that is not stored gets a unique id. Otherwise two such requests with the same key would share a thread, and
@@ -252,8 +240,8 @@ func (req Request) TranslateError(err error) error {
 	if last := len(req.Turns) - 1; last >= 0 {
 		params["content"] = req.Turns[last].param
 	}
-	if len(req.given) > 0 {
-		params["params"] = req.given[0]
+	if req.given != "" {
+		params["params"] = req.given
 	}
 	return renameField(err, params)
 }

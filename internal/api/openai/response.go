@@ -29,11 +29,11 @@ type form interface {
 	// begin returns the first events of a stream.
 	begin() []event
 	// delta returns the events of the next piece of the text.
-	delta(piece string) []event
-	// end returns the events of a complete answer after its text.
-	end(answer chat.Message) []event
-	// fail returns the last events of a failed answer.
-	fail(answer chat.Message, err OpenAIError) []event
+	delta(piece string, first bool) []event
+	// end returns the events of a complete answer after its text, which is "" for none.
+	end(answer chat.Message, text string) []event
+	// fail returns the last events of a failed answer after its text.
+	fail(answer chat.Message, text string, err OpenAIError) []event
 }
 
 // event is an event of a stream.
@@ -75,7 +75,7 @@ func (r *Response) Whole(answer chat.Message) (any, error) {
 // has no notices, because the answer to their results has them.
 func (r *Response) content(answer chat.Message) string {
 	notice := answer.Notice()
-	if notice == "" || r.req.inJSON() || len(answer.ReturnedCalls()) > 0 {
+	if notice == "" || r.req.params.Schema != nil || len(answer.ReturnedCalls()) > 0 {
 		return answer.Content
 	}
 	return answer.Content + "\n\n⚠️ " + notice
@@ -95,7 +95,7 @@ func (r *Response) End(ctx context.Context, answer chat.Message) error {
 	if err := r.text(ctx, r.content(answer)); err != nil {
 		return err
 	}
-	return r.send(ctx, r.form.end(answer))
+	return r.send(ctx, r.form.end(answer, r.sent.String()))
 }
 
 // fail sends the rest of a failed answer, and the error.
@@ -108,21 +108,14 @@ func (r *Response) fail(ctx context.Context, answer chat.Message) error {
 		param := fault.FieldsOf(err)[0].Field
 		failed = NewError(http.StatusBadRequest, string(fault.CodeOf(err)), answer.Failure.Detail, &param)
 	}
-	return r.send(ctx, r.form.fail(answer, failed))
+	return r.send(ctx, r.form.fail(answer, r.sent.String(), failed))
 }
 
-// Copy sends the text of an answer as it grows, until it is complete. It is called once.
+// Copy sends the text of an answer as it grows, until it is complete.
 func (r *Response) Copy(ctx context.Context, text *stream.Text) error {
-	for watch := text.Watch(""); ; {
-		watch.Take() // Only the text is sent. Take advances the watch.
-		more, over := watch.Wait()
-		if err := r.piece(ctx, text.TextFrom(r.sent.Len())); err != nil || over {
-			return err
-		}
-		if err := r.Wait(ctx, more, beat); err != nil {
-			return err
-		}
-	}
+	return text.Follow(ctx, beat, func() error {
+		return r.piece(ctx, text.TextFrom(r.sent.Len()))
+	}, func() error { return r.Beat(ctx) })
 }
 
 // text sends the new part of a text.
@@ -138,37 +131,31 @@ func (r *Response) piece(ctx context.Context, piece string) error {
 	if piece == "" {
 		return nil
 	}
+	first := r.sent.Len() == 0
 	r.sent.WriteString(piece)
-	return r.send(ctx, r.form.delta(piece))
+	return r.send(ctx, r.form.delta(piece, first))
 }
 
-// Hold sends a comment after every interval without an event until a channel is closed, so that proxies do not time out.
+// Hold sends a comment after each interval until ready is closed.
 func (r *Response) Hold(ctx context.Context, ready <-chan struct{}) error {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ready:
 			return nil
-		default:
-		}
-		if err := r.Wait(ctx, ready, beat); err != nil {
-			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+			if err := r.Beat(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// Wait waits for a channel to be closed, at most for limit. Then it sends a comment, so that proxies do not time out.
-func (r *Response) Wait(ctx context.Context, ready <-chan struct{}, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-ready:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return r.write(ctx, ": \n\n")
-	}
-}
+// Beat sends a comment, so that proxies do not time out.
+func (r *Response) Beat(ctx context.Context) error { return r.write(ctx, ": \n\n") }
 
 // send writes events.
 func (r *Response) send(ctx context.Context, events []event) error {

@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
@@ -14,10 +13,7 @@ type responseForm struct {
 	req      Request
 	answerID string
 	created  int
-
-	// Of a stream:
-	sequence int             // The number of events so far.
-	text     strings.Builder // The text so far.
+	sequence int // The number of events of the stream so far.
 }
 
 func newResponseForm(req Request, answer chat.Message) *responseForm {
@@ -87,7 +83,7 @@ func (f *responseForm) calls(answer chat.Message) (items []OpenAIOutputItem) {
 	for i, call := range answer.ReturnedCalls() {
 		items = append(items, OpenAIOutputItem{
 			Type: "function_call", ID: "fc_" + f.answerID + "_" + strconv.Itoa(i), Status: statusCompleted,
-			CallID: call.ID, Name: call.Name, Arguments: &call.Arguments, ExtraContent: extraOf(call),
+			CallID: call.ID, Name: call.Name, Arguments: &call.Arguments, ExtraContent: call.Extra,
 		})
 	}
 	return items
@@ -115,15 +111,14 @@ func (f *responseForm) begin() []event {
 	}
 }
 
-func (f *responseForm) delta(piece string) (events []event) {
-	if f.text.Len() == 0 {
+func (f *responseForm) delta(piece string, first bool) (events []event) {
+	if first {
 		item := f.message("", statusInProgress)
 		part := outputText("")
 		events = append(events,
 			f.event("response.output_item.added", OpenAIResponseEvent{OutputIndex: new(0), Item: &item}),
 			f.event("response.content_part.added", f.ofText(OpenAIResponseEvent{Part: &part})))
 	}
-	f.text.WriteString(piece)
 	return append(events, f.event("response.output_text.delta", f.ofText(OpenAIResponseEvent{
 		Delta: &piece, Logprobs: &[]any{},
 	})))
@@ -135,23 +130,22 @@ func (f *responseForm) ofText(e OpenAIResponseEvent) OpenAIResponseEvent {
 	return e
 }
 
-func (f *responseForm) end(answer chat.Message) (events []event) {
+func (f *responseForm) end(answer chat.Message, text string) (events []event) {
 	status := statusOf(answer)
 	index := 0
-	if f.text.Len() > 0 {
-		events, index = f.endText(status), 1
+	if text != "" {
+		events, index = f.endText(text, status), 1
 	}
 	for _, item := range f.calls(answer) {
 		events = append(events, f.call(item, index)...)
 		index++
 	}
-	response, _ := f.whole(answer, f.text.String()).(OpenAIResponse)
+	response, _ := f.whole(answer, text).(OpenAIResponse)
 	return append(events, f.event("response."+status, OpenAIResponseEvent{Response: &response}))
 }
 
 // endText returns the events of the end of the text.
-func (f *responseForm) endText(status string) []event {
-	text := f.text.String()
+func (f *responseForm) endText(text, status string) []event {
 	part, item := outputText(text), f.message(text, status)
 	return []event{
 		f.event("response.output_text.done", f.ofText(OpenAIResponseEvent{Text: &text, Logprobs: &[]any{}})),
@@ -175,12 +169,12 @@ func (f *responseForm) call(item OpenAIOutputItem, index int) []event {
 	}
 }
 
-func (f *responseForm) fail(answer chat.Message, err OpenAIError) []event {
+func (f *responseForm) fail(answer chat.Message, text string, err OpenAIError) []event {
 	response := f.response(statusFailed)
 	response.Error = &OpenAIResponseError{Code: err.Error.Code, Message: err.Error.Message, Param: err.Error.Param}
 	response.Usage = responseUsageOf(answer)
-	if f.text.Len() > 0 {
-		response.Output = append(response.Output, f.message(f.text.String(), statusIncomplete))
+	if text != "" {
+		response.Output = append(response.Output, f.message(text, statusIncomplete))
 	}
 	return []event{f.event("response.failed", OpenAIResponseEvent{Response: &response})}
 }

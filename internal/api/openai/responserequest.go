@@ -31,12 +31,11 @@ func ParseResponse(body []byte) (Request, error) {
 		if most := takeNumber(o, "max_output_tokens", 1, maxAnswer); most != nil {
 			req.params.MaxTokens = *most
 		}
-		if text, found := o.takeObject("text"); found {
-			if format, found := text.takeObject("format"); found {
-				req.params.Schema = format.takeFormat("")
-			}
-			text.refuseRest()
+		text, _ := o.takeObject("text")
+		if format, found := text.takeObject("format"); found {
+			req.params.Schema = format.takeFormat("")
 		}
+		text.refuseRest()
 		req.takeTools(o, "")
 		req.thinking = takeReasoning(o)
 		checkResponseOptions(o, req.Stream)
@@ -51,10 +50,7 @@ func ParseResponse(body []byte) (Request, error) {
 
 // takeReasoning takes reasoning, whose efforts none and medium switch the model's thinking.
 func takeReasoning(o object) *bool {
-	reasoning, found := o.takeObject("reasoning")
-	if !found {
-		return nil
-	}
+	reasoning, _ := o.takeObject("reasoning")
 	defer reasoning.refuseRest()
 	effort := take[string](reasoning, "effort")
 	if effort == nil {

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -13,7 +12,6 @@ const (
 	maxToolNote = 4_096     // In characters of a tool's description.
 	maxToolText = 256 << 10 // Total bytes of all schemas and descriptions of tools.
 	maxCallID   = 256       // In bytes.
-	maxExtra    = 64 << 10  // In bytes of a call's extra_content.
 )
 
 // takeTools takes the parameters of tools. nested is the member of a tool with its function, or "" if the function's
@@ -22,16 +20,10 @@ func (req *Request) takeTools(o object, nested string) {
 	p := &req.params
 	size := 0
 	o.each("tools", o.takeList("tools", maxTools), func(tool object) {
-		if kind := need[string](tool, "type"); kind != "function" {
-			tool.fail("type", InvalidValue, "function を指定してください。")
-		}
-		function := tool
-		if nested != "" {
-			function = tool.needObject(nested)
-		}
+		function := tool.takeFunction(nested)
 		read := chat.ProgramTool{
 			Name: function.takeName(), Description: function.takeText("description", maxToolNote),
-			Parameters: function.takeSchema("parameters"), Strict: takeOr(function, "strict", false),
+			Parameters: function.takeRaw("parameters"), Strict: takeOr(function, "strict", false),
 		}
 		function.refuseRest()
 		tool.refuseRest()
@@ -57,6 +49,17 @@ func (req *Request) takeTools(o object, nested string) {
 	}
 }
 
+// takeFunction takes the type of a tool, and returns the object with its function's fields; see takeTools.
+func (o object) takeFunction(nested string) object {
+	if kind := need[string](o, "type"); kind != "function" {
+		o.fail("type", InvalidValue, "function を指定してください。")
+	}
+	if nested == "" {
+		return o
+	}
+	return o.needObject(nested)
+}
+
 // takeToolChoice takes tool_choice. The zero value lets the model decide.
 func takeToolChoice(o object, nested string) (choice chat.ToolChoice) {
 	raw := o.members["tool_choice"]
@@ -73,28 +76,9 @@ func takeToolChoice(o object, nested string) (choice chat.ToolChoice) {
 		return choice
 	}
 	named, _ := o.takeObject("tool_choice")
-	if kind := need[string](named, "type"); kind != "function" {
-		named.fail("type", InvalidValue, "function を指定してください。")
-	}
-	function := named
-	if nested != "" {
-		function = named.needObject(nested)
-	}
+	function := named.takeFunction(nested)
 	choice = chat.ToolChoice{Mode: chat.ChooseNamed, Name: need[string](function, "name")}
 	function.refuseRest()
 	named.refuseRest()
 	return choice
-}
-
-// takeExtra takes the value of the provider in a call.
-func takeExtra(o object) json.RawMessage {
-	extra := takeOr[json.RawMessage](o, "extra_content", nil)
-	switch {
-	case extra == nil:
-	case extra[0] != '{':
-		o.fail("extra_content", InvalidType, "オブジェクトを指定してください。")
-	case len(extra) > maxExtra || depthOf(extra) > maxSchemaDepth:
-		o.fail("extra_content", InvalidValue, "%d KiB 以内にしてください。", maxExtra>>10)
-	}
-	return extra
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
@@ -71,8 +70,8 @@ func withDefaults(settings Settings) Settings {
 
 func (s *Service) view(settings Settings) View {
 	view := View{
-		Settings: settings, RedirectURL: s.redirectURL(), LogoutURL: s.logoutURL(settings.OrganizationID),
-		HasSecret: settings.ClientSecret != "",
+		Settings: settings, RedirectURL: s.redirectURL(settings.OrganizationID),
+		LogoutURL: s.url(settings.OrganizationID, "logout"), HasSecret: settings.ClientSecret != "",
 	}
 	view.ClientSecret = ""
 	return view
@@ -99,7 +98,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 		}
 	}
 	now := s.sso.Now()
-	return s.update(ctx, actor, actionEdit, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionEdit, func(settings *Settings) error {
 		if settings.Issuer != before.Issuer {
 			return fault.Errorf(fault.Conflict, "設定がほかの人によって変更されました。もう一度確認してください。")
 		}
@@ -108,10 +107,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 			return err
 		}
 		settings.UpdatedAt = &now
-		if !settings.Enabled {
-			return nil
-		}
-		return incomplete(*settings)
+		return nil
 	})
 }
 
@@ -119,7 +115,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 func (s *Service) probe(ctx context.Context, settings Settings) error {
 	within, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	p, err := s.discover(within, settings)
+	p, err := s.discover(within, settings, s.providers.Transport())
 	if err != nil {
 		return err
 	}
@@ -143,13 +139,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 	if err := s.probe(ctx, before); err != nil {
 		return View{}, fault.Wrap(err, fault.Conflict, "%s", describe(err))
 	}
-	return s.update(ctx, actor, actionOn, func(settings *Settings, passwordAdmins int) error {
-		if err := incomplete(*settings); err != nil {
-			return err
-		}
-		if passwordAdmins == 0 {
-			return sso.ErrNoPasswordAdmin
-		}
+	return s.update(ctx, actor, actionOn, func(settings *Settings) error {
 		settings.Enabled = true
 		return nil
 	})
@@ -157,20 +147,26 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionOff, func(settings *Settings) error {
 		settings.Enabled = false
 		return nil
 	})
 }
 
-// update changes the settings and returns the new ones. The actor must be a super-admin.
+// update changes the settings and returns the new ones. They must be complete while single sign-on is on. The actor must
+// be a super-admin.
 func (s *Service) update(
-	ctx context.Context, actor identity.Actor, action Action, change func(*Settings, int) error,
+	ctx context.Context, actor identity.Actor, action Action, change func(*Settings) error,
 ) (View, error) {
 	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
-	after, err := s.store.ChangeOIDCSettings(ctx, actor, action, change)
+	after, err := s.store.ChangeOIDCSettings(ctx, actor, action, func(settings *Settings) error {
+		if err := change(settings); err != nil || !settings.Enabled {
+			return err
+		}
+		return incomplete(*settings)
+	})
 	return s.view(withDefaults(after)), err
 }
 
@@ -213,7 +209,7 @@ func (s *Service) Test(ctx context.Context, actor identity.Actor) ([]Check, erro
 func (s *Service) test(ctx context.Context, settings Settings) (checks []Check) {
 	within, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	p, err := s.discover(within, settings)
+	p, err := s.discover(within, settings, s.providers.Transport())
 	if err != nil {
 		return append(checks, Check{Name: "discovery", Detail: describe(err)})
 	}
@@ -223,7 +219,7 @@ func (s *Service) test(ctx context.Context, settings Settings) (checks []Check) 
 	}
 	checks = append(checks, Check{Name: "keys", OK: true})
 	// A provider checks the client before the code, which is invalid here.
-	_, err = s.client(p).Exchange(p.context(within), "test", oauth2.VerifierOption(newVerifier()))
+	_, err = s.client(p).Exchange(p.context(within), "test", oauth2.VerifierOption(oauth2.GenerateVerifier()))
 	refused, responded := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
 	case !responded:
@@ -238,11 +234,6 @@ func (s *Service) test(ctx context.Context, settings Settings) (checks []Check) 
 		})
 	}
 	return append(checks, Check{Name: "client", OK: true})
-}
-
-func newVerifier() string {
-	verifier, _ := opaque.New()
-	return verifier
 }
 
 // Reachable returns nil if the provider of an organization has a valid discovery document and keys, and otherwise the
@@ -294,14 +285,7 @@ func (c Change) apply(settings *Settings) error {
 	if err := c.applyRequest(settings); err != nil {
 		return err
 	}
-	if c.EmailDomains == nil {
-		return nil
-	}
-	domains, err := sso.ChooseDomains(settings.MailDomains, c.EmailDomains)
-	if err == nil {
-		settings.EmailDomains = domains
-	}
-	return err
+	return sso.ChooseDomains(&settings.EmailDomains, settings.MailDomains, c.EmailDomains)
 }
 
 // plain reports whether a text is short and has no control characters.

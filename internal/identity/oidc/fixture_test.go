@@ -147,7 +147,7 @@ func (f *fixture) begin() sso.Redirect {
 // answer sends a redirect of the provider to the service, as a browser.
 func (f *fixture) answer(browser string, q url.Values) (sso.Outcome, error) {
 	return f.oidc.Consume(f.t.Context(), oidc.Callback{
-		Browser: browser, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Issuer: q.Get("iss"),
+		OrganizationID: f.org, Browser: browser, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Issuer: q.Get("iss"),
 		Origin: sso.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},
 	})
 }

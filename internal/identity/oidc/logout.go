@@ -26,7 +26,7 @@ func (s *Service) Logout(ctx context.Context, organizationID uuid.UUID, raw stri
 	}
 	within, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	p, err := s.discover(within, settings)
+	p, err := s.discover(within, settings, s.repeater)
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, "IDプロバイダーの公開鍵を取得できません。")
 	}

@@ -92,6 +92,36 @@ func TestBackChannelLogout(t *testing.T) {
 	}
 }
 
+// TestLogoutTokensOfStrangersCauseFewRequests: tokens with unknown keys do not make the server read the provider's keys
+// each time, and a new key of the provider is accepted after repeatTime.
+func TestLogoutTokensOfStrangersCauseFewRequests(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	session := must.Get(f.signIn("alice"))(t)
+	logout := func() error {
+		return f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, oidctest.Claims{"sub": "alice"}))
+	}
+	stranger := oidctest.New(t).Key()
+	f.idp.Sign = func(payload []byte) string { return oidctest.SignWith(t, jose.RS256, stranger, payload) }
+	before := f.idp.Requests.Load()
+	for range 20 {
+		if err := logout(); fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("%v", err)
+		}
+	}
+	// Two in each period. The calls may take more than one.
+	if n := f.idp.Requests.Load() - before; n > 8 {
+		t.Errorf("%d requests", n)
+	}
+	f.idp.Sign = nil
+	f.idp.Rotate(t)
+	f.clock.pass(10 * time.Second)
+	must.Succeed(t, logout())
+	if _, err := f.sso.Refresh(t.Context(), clientID, session.RefreshToken); err == nil {
+		t.Error("the session has not ended")
+	}
+}
+
 // TestSessionsEndDuringTheExchange: no session begins if the session at the provider, or all sessions of the member, end
 // while the provider's code is exchanged.
 func TestSessionsEndDuringTheExchange(t *testing.T) {

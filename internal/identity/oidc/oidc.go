@@ -3,9 +3,9 @@
 // provider ends their sessions (OpenID Connect Back-Channel Logout 1.0).
 //
 // It owns an organization's settings for OpenID Connect and all requests to its provider. Each sign-in reads the
-// discovery document and the keys again, so that a withdrawn key is never accepted and no server has a state. Package sso
-// maps the person in an id token to a member. The package imports dial, fault, identity, identity/opaque and
-// identity/sso.
+// discovery document and the keys again, so that a withdrawn key is never accepted. Logouts, which anyone can request,
+// read them at most once in 10 seconds. Package sso maps the person in an id token to a member. The package imports dial,
+// fault, lru, runes, identity and identity/sso.
 package oidc
 
 import (
@@ -17,12 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
-)
-
-// Paths of the routes that a provider's browser redirect and its back-channel logout use.
-const (
-	CallbackPath = "/v1/oidc/callback"
-	logoutPath   = "/v1/oidc/"
+	"github.com/tsumugi-ai/tsumugi/internal/lru"
 )
 
 // Settings are an organization's settings for OpenID Connect.
@@ -71,13 +66,10 @@ type Store interface {
 	// exist, the error has the code fault.NotFound.
 	OIDCSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
-	// ChangeOIDCSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
-	// caller at a time, and returns them. If change sets Enabled, OpenID Connect replaces SAML. passwordAdmins is the
-	// number of active super-admins who can sign in with a password. If change returns an error, ChangeOIDCSettings
-	// returns it and changes nothing. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
+	// ChangeOIDCSettings changes the settings of the actor's organization like saml.Store.ChangeSAMLSettings. If change
+	// sets Enabled, OpenID Connect replaces SAML.
 	ChangeOIDCSettings(
-		ctx context.Context, actor identity.Actor, action Action,
-		change func(settings *Settings, passwordAdmins int) error,
+		ctx context.Context, actor identity.Actor, action Action, change func(*Settings) error,
 	) (Settings, error)
 
 	// EndProviderSessions ends the sessions and the sign-ins in progress of a logout token. If the token was used before,
@@ -88,19 +80,27 @@ type Store interface {
 // Service implements OpenID Connect. It is safe for concurrent use and needs no stopping.
 type Service struct {
 	providers *sso.Client
+	repeater  *repeater // For calls that anyone can make.
 	store     Store
 	sso       *sso.Service
 }
 
 // New returns a Service that connects by providers, and whose sign-ins end in shared.
 func New(providers *sso.Client, store Store, shared *sso.Service) *Service {
-	return &Service{providers: providers, store: store, sso: shared}
+	return &Service{
+		providers: providers, store: store, sso: shared,
+		repeater: &repeater{providers.Transport(), shared.Now, lru.New[string, func() ([]byte, error)](maxRepeated)},
+	}
 }
 
-func (s *Service) redirectURL() string { return s.sso.PublicURL() + CallbackPath }
+// redirectURL returns the redirect URI of an organization. It differs between organizations, so that the response of one
+// organization's provider is not accepted as that of another's (RFC 9700, section 4.4.2).
+func (s *Service) redirectURL(organizationID uuid.UUID) string {
+	return s.url(organizationID, "callback")
+}
 
-func (s *Service) logoutURL(organizationID uuid.UUID) string {
-	return s.sso.PublicURL() + logoutPath + organizationID.String() + "/logout"
+func (s *Service) url(organizationID uuid.UUID, name string) string {
+	return s.sso.PublicURL() + "/v1/oidc/" + organizationID.String() + "/" + name
 }
 
 // errDisabled is the error for an organization that does not use OpenID Connect.

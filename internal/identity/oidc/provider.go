@@ -1,6 +1,8 @@
 package oidc
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -8,8 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
 	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +21,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/lru"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -25,6 +30,8 @@ const (
 	providerTimeout = 4 * time.Second // For all requests of one operation.
 	maxBody         = 256 << 10       // Bytes of a response.
 	maxToken        = 64 << 10        // Bytes of an id token or a logout token.
+	maxRepeated     = 64 * maxBody    // Bytes of the responses that are repeated.
+	maxShown        = 200             // Characters of a provider's text in an error.
 )
 
 // provider is an identity provider for the duration of one operation.
@@ -74,13 +81,51 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// discover reads the discovery document of the provider of settings, and checks its addresses. The error is a rejection,
-// or *unreachable.
-func (s *Service) discover(ctx context.Context, settings Settings) (*provider, error) {
+// repeatTime is the period in which repeater sends a request once.
+const repeatTime = 10 * time.Second
+
+// repeater is a transport that sends a request once in each period, and repeats the response until the next one. It
+// bounds the requests that callers without authentication cause.
+type repeater struct {
+	base   http.RoundTripper
+	now    func() time.Time
+	latest *lru.Cache[string, func() ([]byte, error)] // Responses in the form of HTTP/1.1, by URL and period.
+}
+
+func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
+	key := r.URL.String() + t.now().Truncate(repeatTime).String()
+	read, found := t.latest.Get(key)
+	if !found {
+		read = sync.OnceValues(func() ([]byte, error) { return t.dump(r) })
+		t.latest.Put(key, read, maxBody)
+	}
+	response, err := read()
+	if err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(bufio.NewReader(bytes.NewReader(response)), r)
+}
+
+// dump sends a request. Its response is for other callers as well, so the end of this caller's request does not cancel it.
+func (t *repeater) dump(r *http.Request) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), providerTimeout)
+	defer cancel()
+	response, err := t.base.RoundTrip(r.Clone(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	response.Body = http.MaxBytesReader(nil, response.Body, maxBody)
+	return httputil.DumpResponse(response, true)
+}
+
+// discover reads the discovery document of the provider of settings, and checks its addresses. The provider's requests
+// use transport. The error is a rejection, or *unreachable.
+func (s *Service) discover(ctx context.Context, settings Settings, transport http.RoundTripper) (*provider, error) {
 	p := &provider{settings: settings, failed: new(atomic.Pointer[error]), expired: ctx.Err}
 	p.client = &http.Client{
 		Timeout:   providerTimeout, // For requests that ignore the context.
-		Transport: boundedTransport{base: s.providers.Transport(), failed: p.failed},
+		Transport: boundedTransport{base: transport, failed: p.failed},
 		// A redirect could send the client's secret to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -91,7 +136,7 @@ func (s *Service) discover(ctx context.Context, settings Settings) (*provider, e
 	if mismatch, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
 		return nil, sso.Reject("the discovery document has another issuer", fmt.Sprintf(
 			"ディスカバリー文書の発行者「%s」が、設定した発行者と一致しません。末尾の「/」も含めて、同じ値を入力してください。",
-			shorten(mismatch.Discovered)))
+			runes.OneLine(mismatch.Discovered, maxShown)))
 	}
 	if err != nil {
 		return nil, p.fail(err, "the discovery document cannot be read", "ディスカバリー文書を読み取れません。発行者を確認してください。")
@@ -128,7 +173,7 @@ func (p *provider) fail(err error, reason, advice string) error {
 	case cause != nil:
 		return &unreachable{cause}
 	}
-	return sso.Reject(reason+": "+shorten(err.Error()), advice)
+	return sso.Reject(reason+": "+runes.OneLine(err.Error(), maxShown), advice)
 }
 
 // context returns a context whose requests use the provider's client.
@@ -152,7 +197,7 @@ func (s *Service) client(p *provider) *oauth2.Config {
 	}
 	return &oauth2.Config{
 		ClientID: p.settings.ClientID, ClientSecret: p.settings.ClientSecret, Endpoint: endpoint,
-		RedirectURL: s.redirectURL(), Scopes: p.settings.Scopes,
+		RedirectURL: s.redirectURL(p.settings.OrganizationID), Scopes: p.settings.Scopes,
 	}
 }
 
@@ -202,15 +247,4 @@ func describe(err error) string {
 		return "IDプロバイダーの証明書を確認できません。社内の認証局を使う場合は、サーバーの運用担当者に設定TSUMUGI_CA_FILEを依頼してください。"
 	}
 	return "IDプロバイダーに接続できません。発行者のURLと、サーバーからの接続を確認してください。"
-}
-
-// shorten returns the beginning of a text of a provider, without control characters.
-func shorten(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.ToValidUTF8(text[:min(len(text), 200)], "")
 }

@@ -43,12 +43,11 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 	}
 	within, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	p, err := s.discover(within, settings)
+	p, err := s.discover(within, settings, s.providers.Transport())
 	if err != nil {
 		return sso.Redirect{}, shown(err)
 	}
 	state, value, browser := s.sso.NewState(request.OrganizationID, request.Browser, request.Next)
-	value = request.OrganizationID.String() + "." + value
 	state.RequestID = derive(browser, "nonce", value)
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(s.pkce(settings, browser, value))}
 	if request.Reauthenticate {
@@ -97,29 +96,19 @@ func (s *Service) pkce(settings Settings, browser, state string) string {
 
 // Callback is the request that a browser makes after the provider's redirect.
 type Callback struct {
-	Browser string // The value of its cookie.
-	State   string
-	Code    string
-	Error   string // The code of an error response.
-	Issuer  string // The parameter iss.
-	Origin  sso.Origin
-}
-
-// OrganizationID returns the organization of a callback's state, or uuid.Nil.
-func (c Callback) OrganizationID() uuid.UUID {
-	organization, _, _ := strings.Cut(c.State, ".")
-	id, err := uuid.Parse(organization)
-	if err != nil || len(organization) != 36 {
-		return uuid.Nil
-	}
-	return id
+	OrganizationID uuid.UUID // Of the redirect URI.
+	Browser        string    // The value of its cookie.
+	State          string
+	Code           string
+	Error          string // The code of an error response.
+	Issuer         string // The parameter iss.
+	Origin         sso.Origin
 }
 
 // Consume processes the provider's response. It must belong to a sign-in that began in this browser, and is accepted
 // once. The error has one of the codes of package sso, or is internal.
 func (s *Service) Consume(ctx context.Context, c Callback) (sso.Outcome, error) {
-	_, value, _ := strings.Cut(c.State, ".")
-	state, err := s.sso.TakeState(ctx, c.OrganizationID(), value, c.Browser, c.Origin)
+	state, err := s.sso.TakeState(ctx, c.OrganizationID, c.State, c.Browser, c.Origin)
 	if err != nil {
 		return sso.Outcome{}, err
 	}
@@ -153,7 +142,7 @@ func (s *Service) authenticate(ctx context.Context, settings Settings, state sso
 	if c.Issuer != "" && c.Issuer != settings.Issuer { // RFC 9207: the response of another provider.
 		return sso.Person{}, sso.Reject("the response is of another issuer", "別のIDプロバイダーの応答です。")
 	}
-	p, err := s.discover(ctx, settings)
+	p, err := s.discover(ctx, settings, s.providers.Transport())
 	switch {
 	case err != nil:
 		return sso.Person{}, err

@@ -77,8 +77,8 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 	if err != nil {
 		return View{}, err
 	}
-	now := s.now()
-	return s.update(ctx, actor, actionEdit, func(settings *Settings, _ int) error {
+	now := s.sso.Now()
+	return s.update(ctx, actor, actionEdit, func(settings *Settings) error {
 		if settings.UpdatedAt == nil { // Set for the first time; the default is all of the organization's domains.
 			settings.EmailDomains = slices.Clone(settings.MailDomains)
 		}
@@ -89,10 +89,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 		if change.MetadataURL != nil && settings.MetadataURL != "" {
 			settings.readAt(now)
 		}
-		if !settings.Enabled {
-			return nil
-		}
-		return incomplete(*settings, now)
+		return nil
 	})
 }
 
@@ -121,13 +118,7 @@ func (c Change) single() bool { return c.EntityID != nil || c.SSOURL != nil || c
 // super-admin. If the settings are incomplete, or no super-admin could still sign in with a password, the error has the
 // code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
-	return s.update(ctx, actor, ActionOn, func(settings *Settings, passwordAdmins int) error {
-		if err := incomplete(*settings, s.now()); err != nil {
-			return err
-		}
-		if passwordAdmins == 0 {
-			return sso.ErrNoPasswordAdmin
-		}
+	return s.update(ctx, actor, ActionOn, func(settings *Settings) error {
 		settings.Enabled = true
 		return nil
 	})
@@ -135,20 +126,26 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionOff, func(settings *Settings) error {
 		settings.Enabled = false
 		return nil
 	})
 }
 
-// update changes the settings and returns the new ones. The actor must be a super-admin.
+// update changes the settings and returns the new ones. They must be complete while single sign-on is on. The actor must
+// be a super-admin.
 func (s *Service) update(
-	ctx context.Context, actor identity.Actor, action Action, change func(*Settings, int) error,
+	ctx context.Context, actor identity.Actor, action Action, change func(*Settings) error,
 ) (View, error) {
 	if err := actor.RequireSuperAdmin(); err != nil {
 		return View{}, err
 	}
-	after, err := s.store.ChangeSAMLSettings(ctx, actor, action, change)
+	after, err := s.store.ChangeSAMLSettings(ctx, actor, action, func(settings *Settings) error {
+		if err := change(settings); err != nil || !settings.Enabled {
+			return err
+		}
+		return incomplete(*settings, s.sso.Now())
+	})
 	if err != nil {
 		return View{}, err
 	}
@@ -194,14 +191,7 @@ func (c Change) apply(settings *Settings) error {
 		}
 		*attribute.set = name
 	}
-	if c.EmailDomains == nil {
-		return nil
-	}
-	domains, err := sso.ChooseDomains(settings.MailDomains, c.EmailDomains)
-	if err == nil {
-		settings.EmailDomains = domains
-	}
-	return err
+	return sso.ChooseDomains(&settings.EmailDomains, settings.MailDomains, c.EmailDomains)
 }
 
 // applySource applies the fields of the identity provider, from metadata or single.

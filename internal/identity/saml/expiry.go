@@ -47,7 +47,7 @@ func (s *Service) WarnOfExpiry(ctx context.Context, mailer mail.Sender) error {
 	}
 	var failures []error
 	for _, provider := range providers {
-		if warning, due := provider.warning(s.now()); due {
+		if warning, due := provider.warning(s.sso.Now()); due {
 			failures = append(failures, s.warn(ctx, mailer, provider.OrganizationName, warning))
 		}
 	}
@@ -67,7 +67,7 @@ func (p Provider) warning(now time.Time) (w Warning, due bool) {
 
 // warn sends a warning to the administrators who have not received it.
 func (s *Service) warn(ctx context.Context, mailer mail.Sender, organization string, warning Warning) error {
-	recipients, err := s.store.ClaimWarning(ctx, warning, s.now())
+	recipients, err := s.store.ClaimWarning(ctx, warning, s.sso.Now())
 	if err != nil {
 		return err
 	}
@@ -81,13 +81,10 @@ func (s *Service) warn(ctx context.Context, mailer mail.Sender, organization str
 		}
 		failures = append(failures, fmt.Errorf("warning of member %s: %w", to.ID, err))
 		if fault.CodeOf(err) != fault.Invalid { // An invalid address remains invalid.
-			failures = append(failures, s.releaseWarning(ctx, warning, to.ID))
+			// Even if the server is stopping, so that a later call sends it again.
+			release := timeout.Call(context.WithoutCancel(ctx))
+			failures = append(failures, s.store.ReleaseWarning(release, warning, to.ID))
 		}
 	}
 	return errors.Join(failures...)
-}
-
-// releaseWarning makes a later call send a warning again, even if the server is stopping.
-func (s *Service) releaseWarning(ctx context.Context, warning Warning, memberID uuid.UUID) error {
-	return s.store.ReleaseWarning(timeout.Call(context.WithoutCancel(ctx)), warning, memberID)
 }

@@ -43,7 +43,7 @@ func (s *Service) signer(ctx context.Context) (*signingKey, error) {
 	}
 	key, err := s.store.SAMLKey(ctx)
 	if fault.CodeOf(err) == fault.NotFound {
-		made, makeErr := newKey(s.now())
+		made, makeErr := newKey(s.sso.Now())
 		if makeErr != nil {
 			return nil, makeErr
 		}

@@ -30,7 +30,7 @@ type MetadataReading struct {
 // RefreshMetadata reads the due metadata of organizations that have registered its address, and updates their settings.
 // If a reading fails, the settings remain as they are, and the reason is stored and returned.
 func (s *Service) RefreshMetadata(ctx context.Context) error {
-	now := s.now()
+	now := s.sso.Now()
 	due, err := s.store.ClaimMetadataReadings(ctx, now, now.Add(metadataAge))
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *Service) refreshMetadata(ctx context.Context, reading MetadataReading) 
 		return err
 	}
 	err = fmt.Errorf("metadata of organization %s: %w", reading.OrganizationID, err)
-	return errors.Join(err, s.store.FailMetadataReading(ctx, reading, fault.DetailOf(err), s.now().Add(metadataRetry)))
+	return errors.Join(err, s.store.FailMetadataReading(ctx, reading, fault.DetailOf(err), s.sso.Now().Add(metadataRetry)))
 }
 
 // CheckMetadata returns nil if the settings have no address of metadata, or those at the address can be applied, and
@@ -77,7 +77,7 @@ func (s *Service) applyReading(settings *Settings, text string) error {
 	if err := (Change{MetadataURL: &settings.MetadataURL, MetadataXML: &text}).apply(settings); err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.sso.Now()
 	settings.readAt(now)
 	if settings.EntityID != before {
 		return fault.Errorf(fault.Invalid,

@@ -34,7 +34,7 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 		return sso.Redirect{}, err
 	}
 	// Single sign-on can be on with incomplete settings: operators can turn it on, and certificates expire.
-	if err := incomplete(settings, s.now()); err != nil {
+	if err := incomplete(settings, s.sso.Now()); err != nil {
 		return sso.Redirect{}, fault.Wrap(err, sso.CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
 	state, start, err := s.start(ctx, settings, request)
@@ -54,7 +54,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 	if err != nil {
 		return uuid.Nil, sso.Redirect{}, err
 	}
-	if err := incomplete(settings, s.now()); err != nil {
+	if err := incomplete(settings, s.sso.Now()); err != nil {
 		return uuid.Nil, sso.Redirect{}, err
 	}
 	test := Test{ID: uuidv7.New(), Status: TestPending}
@@ -63,7 +63,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 		return uuid.Nil, sso.Redirect{}, err
 	}
 	state.TestID = &test.ID
-	return test.ID, start, s.store.CreateSAMLTest(ctx, actor, test, state, s.now())
+	return test.ID, start, s.store.CreateSAMLTest(ctx, actor, test, state, s.sso.Now())
 }
 
 // start creates the request and the state, which binds the response to the request and to the browser.
@@ -93,7 +93,7 @@ func (s *Service) requestURL(
 ) (string, error) {
 	allowCreate, unspecified := true, string(saml.UnspecifiedNameIDFormat)
 	request := saml.AuthnRequest{
-		ID: requestID, IssueInstant: s.now().Truncate(time.Second), Version: "2.0", Destination: settings.SSOURL,
+		ID: requestID, IssueInstant: s.sso.Now().Truncate(time.Second), Version: "2.0", Destination: settings.SSOURL,
 		AssertionConsumerServiceURL: s.acsURL(settings.OrganizationID), ProtocolBinding: saml.HTTPPostBinding,
 		Issuer:       &saml.Issuer{Value: s.entityID(settings.OrganizationID)},
 		NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &allowCreate, Format: &unspecified},

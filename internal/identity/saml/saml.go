@@ -92,13 +92,11 @@ type Store interface {
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
 	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
-	// caller at a time, and returns them. passwordAdmins is the number of active super-admins who can sign in with a
-	// password; it excludes members who have not yet accepted their invitation. If change returns an error, ChangeSAMLSettings
-	// returns it and changes nothing. If the actor is no longer an active super-admin, the error has the code
-	// fault.Forbidden.
+	// caller at a time, and returns them. If change returns an error, ChangeSAMLSettings returns it and changes nothing.
+	// If the actor is no longer an active super-admin, the error has the code fault.Forbidden. If change sets Enabled, and
+	// no active super-admin can sign in with a password, it is sso.ErrNoPasswordAdmin.
 	ChangeSAMLSettings(
-		ctx context.Context, actor identity.Actor, action Action,
-		change func(settings *Settings, passwordAdmins int) error,
+		ctx context.Context, actor identity.Actor, action Action, change func(*Settings) error,
 	) (Settings, error)
 
 	// ClaimMetadataReadings returns the readings of metadata that are due at a time, and sets the time of the next ones,
@@ -163,9 +161,6 @@ type Service struct {
 func New(providers *sso.Client, store Store, shared *sso.Service) *Service {
 	return &Service{providers: providers, store: store, sso: shared}
 }
-
-// now returns the time at the database's resolution.
-func (s *Service) now() time.Time { return s.sso.Now() }
 
 func (s *Service) entityID(organizationID uuid.UUID) string {
 	return s.sso.PublicURL() + "/v1/saml/" + organizationID.String() + "/metadata"

@@ -61,7 +61,7 @@ func (s *Service) accept(ctx context.Context, settings Settings, state sso.State
 	if err != nil {
 		return assertion{}, sso.Person{}, err
 	}
-	now := s.now()
+	now := s.sso.Now()
 	err = s.store.UseAssertion(ctx, Use{
 		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, AssertionID: a.id,
 		ExpiresAt: a.notOnOrAfter.Add(maxSkew),

@@ -54,7 +54,7 @@ type expectation struct {
 func (s *Service) verify(settings Settings, requestID string, raw []byte) (assertion, error) {
 	want := expectation{
 		settings: settings, audience: s.entityID(settings.OrganizationID), acs: s.acsURL(settings.OrganizationID),
-		requestID: requestID, now: s.now(),
+		requestID: requestID, now: s.sso.Now(),
 	}
 	response, asserted, err := parseResponse(raw)
 	switch {

@@ -40,21 +40,24 @@ func CheckPerson(p Person, chosen, owned []string) (Person, error) {
 // RejectPerson returns the rejection of a person in a valid response.
 func RejectPerson(reason, advice string) error { return &personRejection{Reject(reason, advice)} }
 
-// ChooseDomains returns the given domains, in lower case and without duplicates. They must be among the organization's
-// mail domains. Only operators can set those, because an administrator could otherwise claim another organization's
-// domain.
-func ChooseDomains(owned, given []string) ([]string, error) {
-	domains := make([]string, 0, len(given))
+// ChooseDomains sets the domains to the given ones, in lower case and without duplicates, unless given is nil. They must
+// be among the organization's mail domains. Only operators can set those, because an administrator could otherwise claim
+// another organization's domain.
+func ChooseDomains(domains *[]string, owned, given []string) error {
+	if given == nil {
+		return nil
+	}
+	*domains = make([]string, 0, len(given))
 	for i, text := range given {
 		domain := strings.ToLower(strings.TrimSpace(text))
 		if !slices.Contains(owned, domain) {
-			return nil, fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
+			return fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
 		}
-		if !slices.Contains(domains, domain) {
-			domains = append(domains, domain)
+		if !slices.Contains(*domains, domain) {
+			*domains = append(*domains, domain)
 		}
 	}
-	return domains, nil
+	return nil
 }
 
 // cutAddress splits an address that consists of ASCII characters only, because letters of other scripts can look alike.

@@ -6,16 +6,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 )
 
-const (
-	maxHeader = 64 << 10 // Bytes of a response.
-	maxURL    = 2048
-)
+const maxURL = 2048
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
@@ -35,21 +31,10 @@ type Client struct {
 
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) *Client {
-	c := &Client{hosts: cfg.Hosts, transport: cfg.Transport}
-	if c.transport != nil {
-		return c
+	if cfg.Transport == nil {
+		cfg.Transport = dial.NewTransport(cfg.Hosts, cfg.Proxy, cfg.ProxyResolves)
 	}
-	if cfg.Proxy == nil {
-		cfg.Proxy = proxy.FromEnvironment()
-	}
-	dialer := dial.New(dial.Config{
-		Proxy: cfg.Proxy, ProxyResolves: cfg.ProxyResolves, AnyPort: true, AllowHost: c.listed,
-	})
-	c.transport = &http.Transport{
-		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dial.Timeout,
-		IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHeader,
-	}
-	return c
+	return &Client{hosts: cfg.Hosts, transport: cfg.Transport}
 }
 
 // Transport returns the transport of requests to providers. It refuses addresses inside the network, except for listed

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type Provider struct {
 	Token     Claims                      // Replaces claims of the id tokens. A nil value removes a claim.
 	UserInfo  Claims                      // Response of the UserInfo endpoint; nil for none.
 	Sign      func(payload []byte) string // Replaces the signature of tokens.
+	Requests  atomic.Int64                // The number of requests so far.
 
 	mu     sync.Mutex
 	key    jose.JSONWebKey // Guarded by mu.
@@ -54,7 +56,10 @@ func New(t testing.TB) *Provider {
 	mux.HandleFunc("GET /keys", p.keys)
 	mux.HandleFunc("POST /token", p.token)
 	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, p.UserInfo) })
-	p.Server = httptest.NewServer(mux)
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.Requests.Add(1)
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(p.Close)
 	return p
 }

@@ -277,16 +277,18 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/oidc/callback": {
+    "/v1/oidc/{organization_id}/callback": {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
             cookie?: never;
         };
         /**
          * OpenID Connect redirect
-         * @description The redirect URI of an organization's OpenID provider. It exchanges the provider's code, provisions or finds the
+         * @description The redirect URI of an organization's OpenID provider; each organization has its own. It exchanges the provider's code, provisions or finds the
          *     user, and redirects as the SAML assertion consumer does.
          */
         get: operations["oidcCallback"];
@@ -636,7 +638,8 @@ export interface paths {
         /**
          * Allow or deny what a client asks for
          * @description `redirect_to` takes the browser back to the client, with a code that holds for 60 seconds, once, or with an
-         *     error. The parameters are those of the request.
+         *     error. The parameters are those of the request. Allowing needs a recent sign-in; otherwise the answer is 403
+         *     `recent_sign_in_required`.
          */
         post: operations["grant"];
         delete?: never;
@@ -657,7 +660,10 @@ export interface paths {
          * @description For the page `/oauth/device`. A person may try 20 wrong codes a minute.
          */
         get: operations["getDevice"];
-        /** Allow or deny what a device asks for */
+        /**
+         * Allow or deny what a device asks for
+         * @description Allowing needs a recent sign-in; otherwise the answer is 403 `recent_sign_in_required`.
+         */
         put: operations["answerDevice"];
         /** Begin a connection that is confirmed on another device (RFC 8628) */
         post: operations["beginDevice"];
@@ -8511,7 +8517,9 @@ export interface operations {
                 iss?: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
             cookie?: never;
         };
         requestBody?: never;

@@ -4,7 +4,7 @@ import { initialValues, requestOf } from './oidcForm'
 
 const config: OidcConfig = {
   enabled: true,
-  redirect_url: 'https://app.example/v1/oidc/callback',
+  redirect_url: 'https://app.example/v1/oidc/0199/callback',
   logout_url: 'https://app.example/v1/oidc/o/logout',
   issuer: 'https://idp.example',
   client_id: 'tsumugi',
