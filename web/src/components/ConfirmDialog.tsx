@@ -7,6 +7,7 @@ interface ConfirmDialogProps {
   /** The labels of the confirming and the cancelling button. */
   confirm: string
   cancel?: string
+  wide?: boolean
   /** Whether the action is destructive. */
   danger?: boolean
   /** Whether the action is in progress. */
@@ -23,6 +24,7 @@ export function ConfirmDialog({
   title,
   confirm,
   cancel = 'キャンセル',
+  wide = false,
   danger = false,
   busy = false,
   form,
@@ -33,6 +35,7 @@ export function ConfirmDialog({
   return (
     <Dialog
       title={title}
+      wide={wide}
       onClose={onClose}
       actions={
         <>

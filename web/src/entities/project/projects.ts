@@ -16,15 +16,6 @@ export const recentProjectsQuery = queryOptions({
   queryFn: ({ signal }) => call('listProjects', { order: 'updated', offset: 0, limit: RECENT, signal }),
 })
 
-/** One project; 404 if the user has no role in it. */
-export function projectQuery(id: string) {
-  return queryOptions({
-    queryKey: [...PROJECTS, 'one', id],
-    queryFn: ({ signal }) => call('getProject', { project_id: id, signal }),
-    staleTime: 0,
-  })
-}
-
 /** How long a deleted project can be restored, in milliseconds. */
 const RESTORABLE_MS = 30 * 24 * 3_600_000
 

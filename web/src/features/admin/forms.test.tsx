@@ -235,7 +235,7 @@ it('adds a group after the result of the first attempt was lost, also with anoth
     if (name) type(name, text)
     fireEvent.click(button)
     await vi.waitFor(() => expect(ids).toHaveLength(at + 1))
-    await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+    if (at < 2) await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
   }
   expect(ids[1]).toBe(ids[0])
   expect(ids[2]).not.toBe(ids[0])

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react'
-import { Button } from '@/components/Button'
 import { type Choosable, Chooser } from '@/components/Chooser'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { refreshProjects } from '@/entities/project/projects'
 import { firstErrorMessage } from '@/lib/api'
 import type { ListQuery } from '@/lib/api/lists'
@@ -13,12 +12,12 @@ import { texts } from './texts'
 interface ChooseDialogProps<T extends Choosable> {
   readonly words: {
     readonly title: string
+    readonly lead?: string
     readonly choose: { label: string; search: string; none: string }
     readonly submit: (count: number) => string
   }
   /** The query of the items that match a search text. */
   readonly query: (search: string) => ListQuery<T>
-  readonly lead?: string
   /** Adds the items, and returns the message about that. */
   readonly onSubmit: (chosen: readonly T[]) => Promise<string>
   readonly onClose: () => void
@@ -26,16 +25,12 @@ interface ChooseDialogProps<T extends Choosable> {
   readonly children?: ReactNode
 }
 
-/** The API's maximum number of files in one call. */
-const MOST = 100
-
 /** ChooseDialog is a dialog to add chosen items to the project. */
 export function ChooseDialog<T extends Choosable>(props: ChooseDialogProps<T>) {
-  const { words, query, lead, onSubmit, onClose, children } = props
+  const { words, query, onSubmit, onClose, children } = props
   const [chosen, setChosen] = useState<readonly T[]>([])
   const [error, setError] = useState<string>()
   const { busy, run } = useTask()
-  const many = chosen.length > MOST
   const submit = () =>
     run(
       async () => {
@@ -46,31 +41,21 @@ export function ChooseDialog<T extends Choosable>(props: ChooseDialogProps<T>) {
       (cause) => setError(firstErrorMessage(cause)),
     )
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.title}
       wide
+      confirm={words.submit(chosen.length)}
+      busy={busy}
+      onConfirm={() => (chosen.length > 0 ? void submit() : setError(texts.choose(words.choose.label)))}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-          <Button
-            variant="primary"
-            disabled={chosen.length === 0 || many}
-            loading={busy}
-            onClick={() => void submit()}
-          >
-            {words.submit(chosen.length)}
-          </Button>
-        </>
-      }
     >
       <div className={styles.body}>
-        {lead && <p>{lead}</p>}
+        {words.lead && <p>{words.lead}</p>}
         <Chooser
           words={words.choose}
-          query={query}
+          query={(search) => ({ ...query(search), staleTime: 0 })}
           chosen={chosen}
-          error={many ? texts.most(MOST) : error}
+          error={error}
           onChange={(next) => {
             setChosen(next)
             setError(undefined)
@@ -78,6 +63,6 @@ export function ChooseDialog<T extends Choosable>(props: ChooseDialogProps<T>) {
         />
         {children}
       </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,26 +1,19 @@
 import { TextArea, TextField } from '@/components/Field'
+import type { FormErrors } from '@/lib/ui/form'
 import { texts } from './texts'
 
 const words = texts.create
 
-/** The name and the description of a project, as in a form. */
-interface ProjectValues {
-  readonly name: string
-  readonly description: string
+interface ProjectFieldsProps {
+  readonly values: { readonly name: string; readonly description: string }
+  readonly wrong: FormErrors<ProjectFieldsProps['values']>
+  /** Whether the name can be changed, too. */
+  readonly named?: boolean
+  readonly onChange: (change: { name?: string; description?: string }) => void
 }
 
-/** ProjectFields edits the description of a project and, unless `named` is false, its name. */
-export function ProjectFields({
-  values,
-  wrong,
-  named = true,
-  onChange,
-}: {
-  values: ProjectValues
-  wrong: { readonly [name in keyof ProjectValues]?: string | undefined }
-  named?: boolean
-  onChange: (change: Partial<ProjectValues>) => void
-}) {
+/** ProjectFields edits the name and the description of a project. */
+export function ProjectFields({ values, wrong, named = true, onChange }: ProjectFieldsProps) {
   return (
     <>
       {named && (
@@ -31,7 +24,7 @@ export function ProjectFields({
           placeholder={words.example}
           autoComplete="off"
           error={wrong.name}
-          onChange={(event) => onChange({ name: event.target.value })}
+          onChange={({ target }) => onChange({ name: target.value })}
         />
       )}
       <TextArea
@@ -40,7 +33,7 @@ export function ProjectFields({
         value={values.description}
         maxLength={1000}
         error={wrong.description}
-        onChange={(event) => onChange({ description: event.target.value })}
+        onChange={({ target }) => onChange({ description: target.value })}
       />
     </>
   )

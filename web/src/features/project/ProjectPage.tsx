@@ -3,14 +3,13 @@ import type { ReactNode } from 'react'
 import { Link, NavLink, Outlet, useParams } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
-import { EmptyState, ErrorState } from '@/components/States'
-import { projectQuery } from '@/entities/project/projects'
+import { ErrorState } from '@/components/States'
 import { ApiError, type Project } from '@/lib/api'
 import { useCurrentLink } from '@/lib/ui/currentLink'
 import { formatNumber } from '@/lib/ui/numbers'
 import styles from './Project.module.css'
-import { LinesLoading } from './parts'
-import { ProjectContext } from './project'
+import { Empty, LinesLoading } from './parts'
+import { projectQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.page
@@ -40,10 +39,9 @@ function Missing() {
     <Frame>
       <PageTitle>{words.missing}</PageTitle>
       <h1 className="visually-hidden">{words.missing}</h1>
-      <EmptyState title={words.missing}>
-        <p>{words.missingHint}</p>
+      <Empty title={words.missing} hint={words.missingHint}>
         <ButtonLink to="/home/project">{texts.all}</ButtonLink>
-      </EmptyState>
+      </Empty>
     </Frame>
   )
 }
@@ -77,9 +75,7 @@ function Loaded({ project }: { project: Project }) {
           </NavLink>
         ))}
       </nav>
-      <ProjectContext value={project}>
-        <Outlet />
-      </ProjectContext>
+      <Outlet context={project} />
     </Frame>
   )
 }

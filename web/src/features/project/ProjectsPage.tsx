@@ -1,12 +1,11 @@
 import { Folder, Plus } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useNavigate } from 'react-router'
+import { Link } from 'react-router'
 import { Button } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
 import { SearchField } from '@/components/SearchField'
-import { EmptyState } from '@/components/States'
 import { refreshProjects, restorableUntil } from '@/entities/project/projects'
 import { call, errorMessage, type Project } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
@@ -15,7 +14,7 @@ import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { CreateProject } from './CreateProject'
 import styles from './Project.module.css'
-import { LoadedList } from './parts'
+import { Empty, LoadedList } from './parts'
 import { type ProjectState, useProjects } from './queries'
 import { texts } from './texts'
 
@@ -26,7 +25,6 @@ const states: readonly ProjectState[] = ['active', 'archived', 'deleted']
 /** ProjectsPage lists the user's projects: those in use, the archived ones, or the deleted ones to restore. */
 export function ProjectsPage() {
   const [params, change] = useQueryState()
-  const navigate = useNavigate()
   const [creating, setCreating] = useState(false)
   const query = params.get('q') ?? ''
   const state = states.find((one) => one === params.get('state')) ?? 'active'
@@ -62,7 +60,7 @@ export function ProjectsPage() {
         </div>
       </div>
       {state === 'deleted' && <p className={styles.quiet}>{words.deletedHint}</p>}
-      <LoadedList list={list} empty={<Empty state={state} searching={searching} />}>
+      <LoadedList list={list} empty={<Empty {...(searching ? words.noMatch : words.none[state])} />}>
         {(projects) => (
           <ul className={styles.list} aria-label={texts.title}>
             {projects.map((project) =>
@@ -78,30 +76,8 @@ export function ProjectsPage() {
       <p className="visually-hidden" role="status">
         {searching && !list.asking && texts.found(list.items.length, list.hasMore)}
       </p>
-      {creating && (
-        <CreateProject
-          onCreated={({ id }) => void navigate(`/home/project/${id}`)}
-          onClose={() => setCreating(false)}
-        />
-      )}
+      {creating && <CreateProject onClose={() => setCreating(false)} />}
     </div>
-  )
-}
-
-function Empty({ state, searching }: { state: ProjectState; searching: boolean }) {
-  if (searching) {
-    return (
-      <EmptyState title={words.noMatch}>
-        <p>{words.noMatchHint}</p>
-      </EmptyState>
-    )
-  }
-  if (state === 'archived') return <EmptyState title={words.noneArchived} />
-  if (state === 'deleted') return <EmptyState title={words.noneDeleted} />
-  return (
-    <EmptyState title={words.none}>
-      <p>{words.noneHint}</p>
-    </EmptyState>
   )
 }
 

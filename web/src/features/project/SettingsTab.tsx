@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, type FormEvent, type RefObject, useRef, useState } from 'react'
+import { type FormEvent, type RefObject, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
@@ -25,48 +25,25 @@ const words = texts.settings
 
 /** SettingsTab has the settings of the project, and the ways to archive, leave and delete it. */
 export function SettingsTab() {
-  const { id, role } = useProject()
-  const manages = role === 'manager'
+  const manages = useProject().role === 'manager'
   // Whether the user has left or deleted the project, so that unsaved changes are void.
   const ended = useRef(false)
   return (
     <div className={styles.settings}>
-      <Basics key={id} ended={ended} />
+      <Basics ended={ended} />
       {manages && <Channels />}
       {manages && <Usage />}
       {manages && <Archive />}
-      <End
-        title={words.leave}
-        lead={words.leaveHint}
-        action={words.leave}
-        words={words.leaving}
-        operation="leaveProject"
-        ended={ended}
-      />
-      {manages && (
-        <End
-          title={words.remove}
-          lead={words.removeHint}
-          action={words.removing.end}
-          words={words.removing}
-          operation="deleteProject"
-          ended={ended}
-        />
-      )}
+      <End words={words.leaving} operation="leaveProject" ended={ended} />
+      {manages && <End words={words.removing} operation="deleteProject" ended={ended} />}
     </div>
   )
 }
 
-type Values = { name: string; description: string; skill: string; retention: string; storage: string }
-type Wrong = Partial<Record<keyof Values | 'rest', string>>
+const names = ['name', 'description', 'skill_id', 'retention_days', 'storage_limit'] as const
 
-const fieldNames: Readonly<Record<string, keyof Values>> = {
-  name: 'name',
-  description: 'description',
-  skill_id: 'skill',
-  retention_days: 'retention',
-  storage_limit: 'storage',
-}
+type Values = Record<(typeof names)[number], string>
+type Wrong = Partial<Record<keyof Values | 'rest', string>>
 
 const GIGABYTE = 1024 ** 3
 
@@ -74,9 +51,9 @@ function valuesOf({ name, description, skill_id, retention_days, storage_limit }
   return {
     name,
     description,
-    skill: skill_id ?? '',
-    retention: retention_days ? String(retention_days) : '',
-    storage: storage_limit ? String(Number((storage_limit / GIGABYTE).toFixed(6))) : '',
+    skill_id: skill_id ?? '',
+    retention_days: retention_days ? String(retention_days) : '',
+    storage_limit: storage_limit ? String(Number((storage_limit / GIGABYTE).toFixed(6))) : '',
   }
 }
 
@@ -92,6 +69,9 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
   const { busy, run } = useTask()
   const values = { ...valuesOf(base), ...changes }
   const manages = base.role === 'manager'
+  const { data: skills = [], isSuccess } = useQuery(skillsQuery)
+  // A skill with a form has no composer, so that it is not offered.
+  const offered = skills.filter(({ id, form_type }) => form_type === 'chat' || id === values.skill_id)
   const isBase = (other: Values) => JSON.stringify(other) === JSON.stringify(valuesOf(base))
   const dirty = !isBase(values)
   // Changes of members and instructions do not conflict with the form.
@@ -102,22 +82,22 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
   }
   const save = async (event: FormEvent) => {
     event.preventDefault()
-    const days = values.retention.trim().normalize('NFKC')
-    const gigabytes = values.storage.trim().normalize('NFKC')
+    const days = values.retention_days.trim().normalize('NFKC')
+    const gigabytes = values.storage_limit.trim().normalize('NFKC')
     if (values.name.trim() === '') return setWrong({ name: texts.create.nameRequired })
-    if (!/^\d{0,4}$/.test(days)) return setWrong({ retention: words.retentionWrong })
-    if (!/^(\d{1,6}(\.\d+)?)?$/.test(gigabytes)) return setWrong({ storage: words.storageWrong })
+    if (!/^\d{0,4}$/.test(days)) return setWrong({ retention_days: words.retentionWrong })
+    if (!/^(\d{1,6}(\.\d+)?)?$/.test(gigabytes)) return setWrong({ storage_limit: words.storageWrong })
     await run(
       async () => {
-        const { name, description, skill } = values
+        const { name, description, skill_id, storage_limit } = values
         const saved = await saveProject(base, {
           description,
-          skill_id: skill || null,
+          skill_id: skill_id || null,
           ...(manages && {
             name,
             retention_days: days === '' ? null : Number(days),
             // The field may show a rounded number.
-            ...(values.storage !== valuesOf(base).storage && {
+            ...(storage_limit !== valuesOf(base).storage_limit && {
               storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
             }),
           }),
@@ -132,8 +112,8 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
           setWrong({ rest: words.conflict })
           return readProject(base.id).then(setBase, () => {})
         }
-        const { errors, rest } = errorsByField(cause, (field) => fieldNames[field])
-        setWrong({ ...errors, ...(rest && { rest: words.notSaved(rest) }) })
+        const { errors, rest } = errorsByField(cause, (field) => names.find((name) => name === field))
+        setWrong({ ...errors, ...(rest && { rest: texts.notSaved(rest) }) })
       },
     )
   }
@@ -143,7 +123,19 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
     <Section title={words.basics}>
       <form className={project.form} noValidate onSubmit={(event) => void save(event)}>
         <ProjectFields values={values} wrong={wrong} named={manages} onChange={set} />
-        <SkillSelect value={values.skill} error={wrong.skill} onChange={(skill) => set({ skill })} />
+        <Select
+          label={words.skill}
+          hint={words.skillHint}
+          value={values.skill_id}
+          error={wrong.skill_id}
+          onChange={({ target }) => set({ skill_id: target.value })}
+          options={offered.map(({ id, name }) => [id, name])}
+        >
+          <option value="">{words.noSkill}</option>
+          {isSuccess && values.skill_id !== '' && !skills.some(({ id }) => id === values.skill_id) && (
+            <option value={values.skill_id}>{words.otherSkill}</option>
+          )}
+        </Select>
         {manages && (
           <>
             <TextField
@@ -151,61 +143,32 @@ function Basics({ ended }: { ended: RefObject<boolean> }) {
               hint={words.retentionHint}
               optional
               inputMode="numeric"
-              value={values.retention}
+              value={values.retention_days}
               maxLength={4}
               autoComplete="off"
-              error={wrong.retention}
-              onChange={(event) => set({ retention: event.target.value })}
+              error={wrong.retention_days}
+              onChange={(event) => set({ retention_days: event.target.value })}
             />
             <TextField
               label={words.storage}
               hint={words.storageHint}
               optional
               inputMode="decimal"
-              value={values.storage}
+              value={values.storage_limit}
               maxLength={20}
               autoComplete="off"
-              error={wrong.storage}
-              onChange={(event) => set({ storage: event.target.value })}
+              error={wrong.storage_limit}
+              onChange={(event) => set({ storage_limit: event.target.value })}
             />
           </>
         )}
         <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
         <Button type="submit" variant="primary" disabled={!dirty} loading={busy}>
-          {words.save}
+          {texts.save}
         </Button>
       </form>
       <UnsavedGuard dirty={dirty} released={ended} />
     </Section>
-  )
-}
-
-/** SkillSelect chooses the skill of new chats. A skill with a form has no composer, so that it is not offered. */
-function SkillSelect({
-  value,
-  error,
-  onChange,
-}: {
-  value: string
-  error: string | undefined
-  onChange: (skill: string) => void
-}) {
-  const { data: skills = [], isSuccess } = useQuery(skillsQuery)
-  const offered = skills.filter(({ id, form_type }) => form_type === 'chat' || id === value)
-  return (
-    <Select
-      label={words.skill}
-      hint={words.skillHint}
-      value={value}
-      error={error}
-      onChange={({ target }) => onChange(target.value)}
-      options={offered.map(({ id, name }) => [id, name])}
-    >
-      <option value="">{words.noSkill}</option>
-      {isSuccess && value !== '' && !skills.some(({ id }) => id === value) && (
-        <option value={value}>{words.otherSkill}</option>
-      )}
-    </Select>
   )
 }
 
@@ -256,7 +219,7 @@ function Archive() {
         await refreshProjects()
         toast(archived ? words.unarchivedDone : words.archivedDone, { tone: 'success' })
       },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause))),
+      (cause) => toastFailure(texts.notSaved(errorMessage(cause))),
     )
   return (
     <Section title={words.archive} lead={words.archiveHint}>
@@ -270,24 +233,21 @@ function Archive() {
 }
 
 interface EndProps {
-  readonly title: string
-  readonly lead: string
-  readonly action: string
-  readonly words: ComponentProps<typeof EndDialog>['words'] & { readonly body: (name: string) => string }
+  readonly words: typeof words.leaving | typeof words.removing
   readonly operation: 'leaveProject' | 'deleteProject'
   readonly ended: RefObject<boolean>
 }
 
 /** End has a button that ends the user's use of the project after a confirmation, and then shows the list. */
-function End({ title, lead, action, words, operation, ended }: EndProps) {
+function End({ words, operation, ended }: EndProps) {
   const { id, name } = useProject()
   const navigate = useNavigate()
   const [asking, setAsking] = useState(false)
   return (
-    <Section title={title} lead={lead}>
+    <Section title={words.title} lead={words.lead}>
       <div className={project.actions}>
         <Button variant="quietDanger" onClick={() => setAsking(true)}>
-          {action}
+          {words.action}
         </Button>
       </div>
       {asking && (

@@ -39,7 +39,7 @@ export function ThreadLine({ thread }: { thread: Thread }) {
         {visibility === 'project' && (
           <span className={styles.mark}>
             <Users size={14} aria-hidden />
-            {words.shared}
+            {words.kinds.shared}
           </span>
         )}
         {!own && owner && <span>{words.by(owner.name)}</span>}

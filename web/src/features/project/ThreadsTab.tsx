@@ -4,12 +4,11 @@ import { useState } from 'react'
 import { Link, useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
-import { EmptyState } from '@/components/States'
 import { findGeneralChat } from '@/entities/skill/generalChat'
 import { inProject } from '@/entities/thread/newChat'
 import { skillsQuery } from '@/lib/api/queries'
 import styles from './Project.module.css'
-import { LoadedList } from './parts'
+import { Empty, LoadedList } from './parts'
 import { mayEdit, useProject } from './project'
 import { useProjectThreads } from './queries'
 import { ThreadLine } from './ThreadLine'
@@ -35,14 +34,7 @@ export function ThreadsTab() {
           </ChoiceChip>
         ))}
       </div>
-      <LoadedList
-        list={list}
-        empty={
-          <EmptyState title={kind === 'shared' ? words.noneShared : words.none}>
-            <p>{kind === 'shared' ? words.noneSharedHint : words.noneHint}</p>
-          </EmptyState>
-        }
-      >
+      <LoadedList list={list} empty={<Empty {...(kind === 'shared' ? words.noneShared : words.none)} />}>
         {(threads) => (
           <ul className={styles.list} aria-label={words.label}>
             {threads.map((thread) => (
@@ -88,9 +80,9 @@ function FirstSteps() {
   const { id, role, counts } = project
   const steps = [
     counts.data_sources === 0 &&
-      mayEdit(project) && { to: 'file', title: words.firstFiles, hint: words.firstFilesHint },
+      mayEdit(project) && { to: 'file', title: texts.files.choose, hint: words.firstFilesHint },
     counts.members <= 1 &&
-      role === 'manager' && { to: 'member', title: words.firstMembers, hint: words.firstMembersHint },
+      role === 'manager' && { to: 'member', title: texts.members.adding.title, hint: words.firstMembersHint },
   ].filter((step) => step !== false)
   if (steps.length === 0) return null
   return (

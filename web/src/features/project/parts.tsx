@@ -1,6 +1,5 @@
-import { type ReactNode, type RefObject, useId } from 'react'
-import { Button } from '@/components/Button'
-import { ErrorState, Skeleton } from '@/components/States'
+import { type ReactNode, useId } from 'react'
+import { EmptyState, ErrorState, Skeleton } from '@/components/States'
 import type { List } from '@/lib/api/lists'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import styles from './Project.module.css'
@@ -18,6 +17,16 @@ export function Section({ title, lead, children }: { title: string; lead?: strin
   )
 }
 
+/** Empty is in place of an empty list, and says what to do. */
+export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ReactNode }) {
+  return (
+    <EmptyState title={title}>
+      {hint && <p>{hint}</p>}
+      {children}
+    </EmptyState>
+  )
+}
+
 /** LinesLoading is a placeholder for a list that is loading. */
 export function LinesLoading() {
   return (
@@ -30,48 +39,36 @@ export function LinesLoading() {
   )
 }
 
-/** LoadedList shows a list with its loading, empty and error states. It loads more near its end. */
-export function LoadedList<T>({
-  list: { items, asking, loading, error, loaded, ready, hasMore, loadMore, retry },
-  empty,
-  scroller = page,
-  children,
-}: {
-  list: List<T>
+interface LoadedListProps<T> {
+  readonly list: List<T>
   /** Replaces an empty list. */
-  empty: ReactNode
-  scroller?: RefObject<HTMLElement | null>
-  children: (items: readonly T[]) => ReactNode
-}) {
-  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
+  readonly empty: ReactNode
+  readonly children: (items: readonly T[]) => ReactNode
+}
+
+/** LoadedList shows a list with its loading, empty and error states. It loads more near its end. */
+export function LoadedList<T>({ list, empty, children }: LoadedListProps<T>) {
+  const { items, asking, loading, error, loaded, ready, hasMore, loadMore, retry } = list
+  const none = items.length === 0
+  const sentinel = useScrollTrigger<HTMLDivElement>(page, {
     enabled: ready,
     onNear: loadMore,
     count: items.length,
   })
-  const none = items.length === 0
   return (
     <div aria-busy={asking}>
       {!none && children(items)}
       {none && loading && <LinesLoading />}
-      {none && error && <ErrorState onRetry={retry} />}
       {none && loaded && !hasMore && !asking && !error && empty}
-      {!none && error && (
-        <p className={styles.quiet} role="alert">
-          {texts.error}
-          <Button variant="link" onClick={retry}>
-            {texts.retry}
-          </Button>
-        </p>
-      )}
+      {error && <ErrorState onRetry={retry} />}
       <div ref={sentinel} />
     </div>
   )
 }
 
 /** The page scrolls, not the list. */
-const page: RefObject<HTMLElement | null> = {
+const page = {
   get current() {
     return document.querySelector('main')
   },
-  set current(_) {},
 }

@@ -1,15 +1,8 @@
-import { createContext, useContext } from 'react'
+import { useOutletContext } from 'react-router'
 import type { Project } from '@/lib/api'
 
-/** The project whose page is shown. */
-export const ProjectContext = createContext<Project | null>(null)
-
 /** useProject returns the project whose page is shown. */
-export function useProject(): Project {
-  const project = useContext(ProjectContext)
-  if (project === null) throw new Error('there is no project')
-  return project
-}
+export const useProject = () => useOutletContext<Project>()
 
 /** mayEdit reports whether the user may add files and edit the instructions. */
 export function mayEdit({ role, archived }: Project): boolean {

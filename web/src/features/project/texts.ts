@@ -16,13 +16,13 @@ export const texts = {
   lead: 'チームのファイルと指示を、メンバーと一緒に使う場所です。',
   all: 'すべてのプロジェクト',
   loading: '読み込み中...',
-  error: '読み込みに失敗しました',
   retry: 'やり直す',
-  cancel: 'キャンセル',
   close: '閉じる',
+  save: '保存する',
+  choose: (what: string) => `${what}を選択してください。`,
+  notSaved: (why: string) => `保存できませんでした。${why}`,
   clear: '検索語を消去',
-  found: (count: number, more: boolean) =>
-    more ? `${formatNumber(count)}件以上` : `${formatNumber(count)}件`,
+  found: (count: number, more: boolean) => `${formatNumber(count)}件${more ? '以上' : ''}`,
   roles: { viewer: '閲覧者', editor: '編集者', manager: '管理者' },
   roleHints: {
     viewer: '質問とファイルの閲覧',
@@ -35,13 +35,16 @@ export const texts = {
     states: { active: '利用中', archived: 'アーカイブ', deleted: '削除済み' },
     statesLabel: '表示するプロジェクト',
     create: 'プロジェクトを作成',
-    none: 'プロジェクトはまだありません。',
-    noneHint: 'プロジェクトを作成し、ファイルを追加して、メンバーを招待してください。',
-    noneArchived: 'アーカイブしたプロジェクトはありません。',
-    noneDeleted: '復元できるプロジェクトはありません。',
+    none: {
+      active: {
+        title: 'プロジェクトはまだありません。',
+        hint: 'プロジェクトを作成し、ファイルを追加して、メンバーを招待してください。',
+      },
+      archived: { title: 'アーカイブしたプロジェクトはありません。' },
+      deleted: { title: '復元できるプロジェクトはありません。' },
+    },
+    noMatch: { title: '一致するプロジェクトはありません。', hint: '別の言葉でもお試しください。' },
     deletedHint: '削除したプロジェクトは、30日のあいだ、管理者だったメンバーが復元できます。',
-    noMatch: '一致するプロジェクトはありません。',
-    noMatchHint: '別の言葉でもお試しください。',
     facts: (files: number, members: number) =>
       `ファイル ${formatNumber(files)}件・メンバー ${formatNumber(members)}名`,
     restore: '復元',
@@ -51,10 +54,7 @@ export const texts = {
     until: (day: string) => `${day}まで復元できます`,
   },
 
-  most: (count: number) => `一度に追加できるのは${count}件までです。`,
-
   create: {
-    title: 'プロジェクトを作成',
     name: '名前',
     nameRequired: '名前を入力してください。',
     example: '例: 新製品の発売準備',
@@ -85,17 +85,17 @@ export const texts = {
     kinds: { all: 'すべて', own: '自分だけ', shared: '共有' },
     begin: '新しいチャット',
     beginShared: '共有チャットを始める',
-    none: 'チャットはまだありません。',
-    noneHint: '「新しいチャット」から質問すると、ここに並びます。',
-    noneShared: '共有されたチャットはありません。',
-    noneSharedHint:
-      '「共有チャットを始める」か、チャットのメニューの「プロジェクト」で、メンバーと一緒に質問できます。',
+    none: {
+      title: 'チャットはまだありません。',
+      hint: '「新しいチャット」から質問すると、ここに並びます。',
+    },
+    noneShared: {
+      title: '共有されたチャットはありません。',
+      hint: '「共有チャットを始める」か、チャットのメニューの「プロジェクト」で、メンバーと一緒に質問できます。',
+    },
     first: '最初の準備',
-    firstFiles: 'ファイルを追加',
     firstFilesHint: '議事録や手順書を追加すると、どのチャットの回答にも使われます。',
-    firstMembers: 'メンバーを招待',
     firstMembersHint: '招待したメンバーは、同じファイルについて質問できます。',
-    shared: '共有',
     running: '回答を作成しています',
     by: (name: string) => `${name}さん`,
     untitled: '新しいチャット',
@@ -105,7 +105,6 @@ export const texts = {
     label: 'プロジェクトのファイル',
     choose: 'ファイルを追加',
     folder: 'フォルダーを追加',
-    own: '自分のファイルから追加',
     drop: 'ここにファイルやフォルダーをドラッグ＆ドロップ',
     kinds: 'PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTML、それらを含むZIP',
     limit: (megabytes: number) => `1件${megabytes} MBまで`,
@@ -125,7 +124,6 @@ export const texts = {
     noMatch: '名前が一致するファイルはありません。',
     facts: (kind: string, size: string, by: string, day: string) => `${kind}・${size}・${by}が${day}に追加`,
     select: (name: string) => `「${name}」を選択`,
-    readAgain: 'やり直す',
     download: (name: string) => `「${name}」をダウンロード`,
     departed: '退会したメンバー',
     removeChosen: (count: number) => `${formatNumber(count)}件をプロジェクトから外す`,
@@ -190,7 +188,6 @@ export const texts = {
 
   members: {
     label: 'メンバーと権限',
-    invite: 'メンバーを招待',
     role: '権限',
     everyone: '組織の全員',
     noOne: '権限なし',
@@ -200,7 +197,6 @@ export const texts = {
     alone: 'メンバーは、あなただけです。',
     aloneHint: 'メンバーを招待すると、ファイルと指示を一緒に使えます。',
     of: (name: string) => `${name}の`,
-    remove: '外す',
     removeOf: (name: string) => `${name}をプロジェクトから`,
     removing: {
       confirm: 'プロジェクトから外しますか？',
@@ -222,7 +218,6 @@ export const texts = {
         search: '名前またはメールアドレスで検索',
         none: '該当するメンバーとグループはありません。',
       },
-      role: '権限',
       submit: (count: number) => (count === 0 ? '招待する' : `${formatNumber(count)}件を招待`),
       done: (added: number, known: number) =>
         [
@@ -240,23 +235,18 @@ export const texts = {
     example: '例: 回答には、根拠にしたファイルの名前を書いてください。金額は税抜きで答えてください。',
     count: (length: string, limit: string) => `${length} / ${limit}文字`,
     tooLong: (limit: string) => `${limit}文字以内で入力してください。`,
-    none: '指示はまだありません。',
-    noneHint: '編集者と管理者が指示を書くと、ここに表示されます。',
-    save: '保存する',
+    none: { title: '指示はまだありません。', hint: '編集者と管理者が指示を書くと、ここに表示されます。' },
     saved: '指示を保存しました。',
-    notSaved: (why: string) => `保存できませんでした。${why}`,
     conflict: {
       title: 'ほかのメンバーが先に指示を変更しました',
       lead: 'どちらの変更も失われていません。下の「保存する指示」を確認して、保存してください。',
       clean: '変更した箇所が異なるため、両方の変更をまとめました。',
       both: (count: number) =>
         `同じ箇所の変更が${formatNumber(count)}か所あります。両方の文を並べたため、不要なほうを削除してください。`,
-      theirs: '保存されている指示',
-      mine: 'あなたの指示',
+      theirs: { title: '保存されている指示', use: '保存されている指示にする' },
+      mine: { title: 'あなたの指示', use: 'あなたの指示にする' },
       empty: '（空欄）',
       result: '保存する指示',
-      useTheirs: '保存されている指示にする',
-      useMine: 'あなたの指示にする',
       useBoth: '両方をまとめる',
       save: 'この内容で保存する',
       discard: '自分の変更をやめる',
@@ -281,6 +271,7 @@ export const texts = {
         `「${name}」での質問に、プロジェクトのファイルと指示を使わなくなります。これまでの質問と回答は残ります。`,
     },
   },
+
   settings: {
     basics: '基本の設定',
     skill: '新しいチャットのスキル',
@@ -294,9 +285,7 @@ export const texts = {
     storage: 'ファイルの容量の上限（GB）',
     storageHint: '空欄のときは、プロジェクトごとの上限はありません。',
     storageWrong: '0より大きい数を入力してください。',
-    save: '保存する',
     saved: '設定を保存しました。',
-    notSaved: (why: string) => `保存できませんでした。${why}`,
     conflict:
       'ほかのメンバーが先に設定を変更しました。最新の内容に、あなたの変更を加えています。確認して保存してください。',
     usage: '今月の利用',
@@ -311,10 +300,10 @@ export const texts = {
     unarchiveDo: 'アーカイブから戻す',
     archivedDone: 'アーカイブしました。',
     unarchivedDone: 'アーカイブから戻しました。',
-    leave: 'プロジェクトから抜ける',
-    leaveHint:
-      'ファイルとチャットを閲覧できなくなります。自分だけのチャットは、先にチャットのメニューの「プロジェクト」で外に移せば残ります。',
     leaving: {
+      title: 'プロジェクトから抜ける',
+      lead: 'ファイルとチャットを閲覧できなくなります。自分だけのチャットは、先にチャットのメニューの「プロジェクト」で外に移せば残ります。',
+      action: 'プロジェクトから抜ける',
       confirm: 'プロジェクトから抜けますか？',
       end: '抜ける',
       ended: 'プロジェクトから抜けました。',
@@ -324,9 +313,10 @@ export const texts = {
     },
     byGroup:
       'グループまたは組織の全員として参加しているため、抜けられません。管理者に変更を依頼してください。',
-    remove: '削除',
-    removeHint: 'すぐに全員の画面から消えます。30日以内なら、管理者がプロジェクトの一覧から復元できます。',
     removing: {
+      title: '削除',
+      lead: 'すぐに全員の画面から消えます。30日以内なら、管理者がプロジェクトの一覧から復元できます。',
+      action: '削除する',
       confirm: 'プロジェクトを削除しますか？',
       end: '削除する',
       ended: 'プロジェクトを削除しました。',

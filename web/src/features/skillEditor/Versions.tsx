@@ -4,14 +4,16 @@ import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { call, type SkillContent, type SkillDocument, type SkillVersion } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
+import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import { toast, toastFailure } from '@/lib/ui/toast'
-import { diffLines } from './content'
 import { described, useNames } from './described'
 import styles from './Editor.module.css'
 import { documentsQuery, versionsQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.versions
+
+const diffPart = new LazyPart(async () => (await import('./diff')).diffLines)
 
 interface VersionsProps {
   readonly skillId: string
@@ -30,6 +32,7 @@ export function Versions({ skillId, current, content, documents, onRestore, onCl
   const [compared, setCompared] = useState<SkillVersion | null>(null)
   const read = async (version: number, use: (found: SkillVersion) => void) => {
     try {
+      await diffPart.load()
       use(await call('getSkillVersion', { skill_id: skillId, version }))
     } catch {
       toastFailure(texts.failed)
@@ -87,6 +90,8 @@ interface ComparisonProps {
 
 function Comparison({ version, before, after, documents }: ComparisonProps) {
   const names = useNames([...documents, ...(useQuery(documentsQuery).data ?? [])])
+  const diffLines = useLazyPart(diffPart, true)
+  if (diffLines === null) return null
   const lines = diffLines(described(before, names), described(after, names))
   if (lines.every(({ kind }) => kind === 'same')) return <p role="status">{words.same}</p>
   return (

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SkillContent } from '@/lib/api'
-import { diffLines, emptyDraft, iconPath, nextFieldName, previewOf } from './content'
+import { emptyDraft, iconPath, nextFieldName, previewOf } from './content'
 import { described } from './described'
+import { diffLines } from './diff'
 
 const { content } = emptyDraft('c1')
 

@@ -1,12 +1,11 @@
 import { Select } from '@/components/Field'
-import { EmptyState } from '@/components/States'
 import { type AuditEvent, call } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
@@ -26,8 +25,6 @@ const MAX = 10_000
 /** The audit log: actor, action, target, time and origin of each entry. */
 export function AuditPage() {
   const url = useUrlState()
-  const narrowed = NAMES.some((name) => url.get(name) !== '')
-  const reset = () => url.set({ q: '', action: '', from: '', to: '' })
   return (
     <Page
       title={words.title}
@@ -40,7 +37,7 @@ export function AuditPage() {
           url={url}
           query={(page) => auditQuery(queryOf(url), page)}
           found={words.found}
-          empty={narrowed ? <NoMatch words={words} onReset={reset} /> : <EmptyState title={words.none} />}
+          empty={<Nothing url={url} filters={NAMES} words={words} />}
           note={(total) => total >= MAX && <p className={styles.limit}>{words.limit}</p>}
         >
           {(events, busy) => <Events events={events} busy={busy} />}

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Select } from '@/components/Field'
-import { EmptyState } from '@/components/States'
 import { call, type OrganizationFeedback } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
 import { Page, Section } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
@@ -115,16 +114,12 @@ interface ListProps {
 }
 
 function List({ url, query, onOpen }: ListProps) {
-  const narrowed = NAMES.some((name) => url.get(name) !== '')
-  const reset = () => url.set(Object.fromEntries(NAMES.map((name) => [name, ''])))
   return (
     <PagedList
       url={url}
       query={(page) => feedbackQuery(query, page)}
       found={words.list.found}
-      empty={
-        narrowed ? <NoMatch words={words.list} onReset={reset} /> : <EmptyState title={words.list.none} />
-      }
+      empty={<Nothing url={url} filters={NAMES} words={words.list} />}
     >
       {(reviews, busy) => <Reviews reviews={reviews} busy={busy} onOpen={onOpen} />}
     </PagedList>

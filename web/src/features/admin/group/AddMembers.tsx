@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { type Choosable, Chooser } from '@/components/Chooser'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
 import { call, errorMessage, type Group } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
@@ -26,8 +25,10 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
   const lines = readInvitees(list, { role: 'general-user', mayGrant: true, ignoreRoles: true })
   const wrong = lines.find((line) => line.error !== undefined)
   const count = chosen.length + lines.length
-  const add = () =>
-    run(
+  const add = () => {
+    if (wrong) return
+    if (count === 0) return setError(words.required)
+    void run(
       async () => {
         const { group: changed, unknown_emails } = await call('changeGroupMembers', {
           group_id: group.id,
@@ -43,24 +44,16 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
       },
       (cause) => setError(errorMessage(cause)),
     )
+  }
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.title(group.name)}
       wide
+      cancel={unknown.length > 0 ? texts.common.close : texts.common.cancel}
+      confirm={count === 0 ? words.nobody : words.submit(formatNumber(count))}
+      busy={busy}
+      onConfirm={add}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{unknown.length > 0 ? texts.common.close : texts.common.cancel}</Button>
-          <Button
-            variant="primary"
-            disabled={count === 0 || wrong !== undefined}
-            loading={busy}
-            onClick={() => void add()}
-          >
-            {count === 0 ? words.nobody : words.submit(formatNumber(count))}
-          </Button>
-        </>
-      }
     >
       <div className={styles.body}>
         {unknown.length > 0 && (
@@ -69,7 +62,15 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
             <p>{unknown.join('、')}</p>
           </Notice>
         )}
-        <Chooser words={words.choose} query={peopleQuery} chosen={chosen} onChange={setChosen} />
+        <Chooser
+          words={words.choose}
+          query={peopleQuery}
+          chosen={chosen}
+          onChange={(next) => {
+            setChosen(next)
+            setError(undefined)
+          }}
+        />
         <ListField
           label={words.list}
           hint={words.listHint}
@@ -85,6 +86,6 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
           {error && <FieldErrorText>{error}</FieldErrorText>}
         </div>
       </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

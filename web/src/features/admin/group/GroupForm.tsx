@@ -1,9 +1,10 @@
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
+import { useNavigate } from 'react-router'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText, TextArea, TextField } from '@/components/Field'
-import { ApiError, call, errorMessage, type Group, type GroupPutRequest } from '@/lib/api'
+import { call, errorsByField, type Group } from '@/lib/api'
 import { useRequestId } from '@/lib/api/useRequestId'
-import { useTask } from '@/lib/ui/task'
+import { type FormErrors, useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
 import styles from '../members/Dialogs.module.css'
@@ -13,69 +14,49 @@ import { texts } from '../texts'
 
 const words = texts.group.form
 
-interface GroupValues {
-  readonly name: string
-  readonly description: string
-  readonly limit: string
-}
+const names = ['name', 'description', 'token_limit'] as const
 
-interface GroupFormProps {
-  /** The group to edit; undefined for a new one. */
-  group?: Group
-  onSaved?: (group: Group) => void
-  onClose: () => void
-}
+type GroupValues = Record<(typeof names)[number], string>
 
-/** A dialog to create or edit a group. */
-export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
+/** A dialog to edit a group, or to create one and open it. */
+export function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
+  const navigate = useNavigate()
   const [initial] = useState<GroupValues>({
     name: group?.name ?? '',
     description: group?.description ?? '',
-    limit: group?.token_limit === undefined ? '' : String(group.token_limit),
+    token_limit: group?.token_limit === undefined ? '' : String(group.token_limit),
   })
-  const [values, setValues] = useState(initial)
   const requestId = useRequestId()
-  const [error, setError] = useState<unknown>(null)
-  const { busy, run } = useTask()
-  const form = useId()
-  const provided = group?.source === 'scim'
-  const set = (next: Partial<GroupValues>) => {
-    setValues({ ...values, ...next })
-    setError(null)
-  }
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    const { name, description } = values
-    const limit = typedTokens(values.limit)
-    if (name.trim() === '') return setError(invalid('name', words.nameRequired))
-    if (values.limit.trim() !== '' && limit === undefined)
-      return setError(invalid('token_limit', words.limitWrong))
-    await run(async () => {
+  const id = useId()
+  const { values, errors, rest, busy, change, form } = useForm({
+    initial: () => initial,
+    check: checkValues,
+    send: async (values) => {
+      const tokens = typedTokens(values.token_limit)
+      const { token_limit, ...changes } = changesOf(initial, values)
+      const limit = token_limit !== undefined && { token_limit: tokens ?? null }
+      const { name, description } = values
+      const made = { name, description, ...(tokens && { token_limit: tokens }) }
       const saved = group
-        ? await call('editGroup', { group_id: group.id, body: requestOf(initial, values) })
-        : await call('addGroup', {
-            body: {
-              name,
-              description,
-              ...(limit !== undefined && { token_limit: limit }),
-              request_id: requestId(values),
-            },
-          })
+        ? await call('editGroup', { group_id: group.id, body: { ...changes, ...limit } })
+        : await call('addGroup', { body: { ...made, request_id: requestId(values) } })
       toast(group ? words.saved(saved.name) : words.created(saved.name), { tone: 'success' })
       onClose()
-      onSaved?.(saved)
+      if (!group) void navigate(`/admin/group/${saved.id}`)
       void refreshGroups()
-    }, setError)
-  }
+    },
+    explain: (cause) => errorsByField(cause, (field) => names.find((name) => name === field)),
+  })
+  const provided = group?.source === 'scim'
   return (
     <ConfirmDialog
       title={group ? words.edit : words.add}
       confirm={group ? words.save : words.create}
-      form={form}
+      form={id}
       busy={busy}
       onClose={onClose}
     >
-      <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
+      <form className={styles.body} id={id} {...form}>
         <TextField
           label={words.name}
           hint={provided && words.nameProvided}
@@ -83,47 +64,36 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
           value={values.name}
           maxLength={100}
           autoComplete="off"
-          error={fieldOf(error, 'name')}
-          onChange={(event) => set({ name: event.target.value })}
+          error={errors.name}
+          onChange={({ target }) => change({ name: target.value })}
         />
         <TextArea
           label={words.description}
           optional
           value={values.description}
           maxLength={1000}
-          error={fieldOf(error, 'description')}
-          onChange={(event) => set({ description: event.target.value })}
+          error={errors.description}
+          onChange={({ target }) => change({ description: target.value })}
         />
         <TextField
           label={words.limit}
           optional
           hint={words.limitHint}
-          value={values.limit}
+          value={values.token_limit}
           inputMode="numeric"
           autoComplete="off"
           maxLength={30}
-          error={fieldOf(error, 'token_limit')}
-          onChange={(event) => set({ limit: event.target.value })}
+          error={errors.token_limit}
+          onChange={({ target }) => change({ token_limit: target.value })}
         />
-        <div role="alert">
-          {error !== null && !(error instanceof ApiError && error.fields.length > 0) && (
-            <FieldErrorText>{errorMessage(error)}</FieldErrorText>
-          )}
-        </div>
+        <div role="alert">{rest && <FieldErrorText>{rest}</FieldErrorText>}</div>
       </form>
     </ConfirmDialog>
   )
 }
 
-function requestOf(initial: GroupValues, values: GroupValues): GroupPutRequest {
-  const { limit, ...changes } = changesOf(initial, values)
-  return { ...changes, ...(limit !== undefined && { token_limit: typedTokens(limit) ?? null }) }
-}
-
-function invalid(field: string, message: string): ApiError {
-  return new ApiError(400, { errors: [{ field, message }] })
-}
-
-function fieldOf(error: unknown, name: string): string | undefined {
-  return error instanceof ApiError ? error.field(name) : undefined
+function checkValues({ name, token_limit }: GroupValues): FormErrors<GroupValues> {
+  if (name.trim() === '') return { name: words.nameRequired }
+  const wrong = token_limit.trim() !== '' && typedTokens(token_limit) === undefined
+  return wrong ? { token_limit: words.limitWrong } : {}
 }

@@ -11,9 +11,10 @@ import { offerUndo, toastFailure } from '@/lib/ui/toast'
 import filters from '../parts/Filters.module.css'
 import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing } from '../parts/PagedList'
+import { PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
-import { EndCell, Table } from '../parts/Table'
+import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { groupQuery, membersQuery, refreshGroups } from '../queries'
 import { texts } from '../texts'
@@ -111,50 +112,33 @@ function Loaded({ group }: { group: Group }) {
 
 function Members({ group }: { group: Group }) {
   const url = useUrlState()
-  const q = url.get('q') ?? ''
+  const q = url.get('q')
+  const manual = group.source === 'manual'
   return (
     <div>
       <div className={filters.filters}>
         <SearchBox label={words.search} value={q} onChange={(next) => url.set({ q: next })} />
       </div>
-      <PagedList
-        url={url}
+      <PagedTable
         query={(page) => membersQuery({ group_id: group.id, ...(q && { q }) }, page)}
         found={words.found}
-        empty={
-          q === '' ? (
-            <EmptyState title={words.none} />
-          ) : (
-            <NoMatch words={words} onReset={() => url.set({ q: '' })} />
-          )
-        }
-      >
-        {(members, busy) => (
-          <Table
-            caption={words.members}
-            columns={[words.name, words.email]}
-            actions={group.source === 'manual' && words.actions}
-            className={table.stacked}
-            busy={busy}
-          >
-            {members.map((member) => (
-              <tr key={member.id}>
-                <th scope="row">{member.name}</th>
-                <td className={table.quiet} data-label={words.email}>
-                  {member.email}
-                </td>
-                {group.source === 'manual' && (
-                  <EndCell
-                    of={words.of(member.name)}
-                    end={words.take}
-                    onEnd={() => void remove(group, member)}
-                  />
-                )}
-              </tr>
-            ))}
-          </Table>
+        none={<Nothing url={url} words={words} />}
+        caption={words.members}
+        columns={[words.name, words.email]}
+        actions={manual && words.actions}
+        className={table.stacked}
+        row={(member) => (
+          <tr key={member.id}>
+            <th scope="row">{member.name}</th>
+            <td className={table.quiet} data-label={words.email}>
+              {member.email}
+            </td>
+            {manual && (
+              <EndCell of={words.of(member.name)} end={words.take} onEnd={() => void remove(group, member)} />
+            )}
+          </tr>
         )}
-      </PagedList>
+      />
     </div>
   )
 }

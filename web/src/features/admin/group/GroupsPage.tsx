@@ -1,16 +1,15 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useNavigate } from 'react-router'
+import { Link } from 'react-router'
 import { Button } from '@/components/Button'
-import { EmptyState } from '@/components/States'
 import type { Group } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing } from '../parts/PagedList'
+import { PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
-import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { groupsQuery } from '../queries'
 import { texts } from '../texts'
@@ -22,9 +21,8 @@ const words = texts.groups
 /** The groups of the organization. */
 export function GroupsPage() {
   const url = useUrlState()
-  const navigate = useNavigate()
   const [adding, setAdding] = useState(false)
-  const q = url.get('q') ?? ''
+  const q = url.get('q')
   return (
     <Page
       title={words.title}
@@ -40,58 +38,33 @@ export function GroupsPage() {
         <div className={filters.filters}>
           <SearchBox label={words.search} value={q} onChange={(next) => url.set({ q: next })} />
         </div>
-        <PagedList
-          url={url}
+        <PagedTable
           query={(page) => groupsQuery(q, page)}
           found={words.found}
-          empty={
-            q === '' ? (
-              <EmptyState title={words.none}>
-                <p>{words.noneHint}</p>
-              </EmptyState>
-            ) : (
-              <NoMatch words={words} onReset={() => url.set({ q: '' })} />
-            )
-          }
-        >
-          {(groups, busy) => <GroupTable groups={groups} busy={busy} />}
-        </PagedList>
-      </div>
-      {adding && (
-        <GroupForm
-          onSaved={(group) => void navigate(`/admin/group/${group.id}`)}
-          onClose={() => setAdding(false)}
+          none={<Nothing url={url} words={words} />}
+          caption={words.table}
+          columns={[words.name, words.members, words.limit, words.source]}
+          className={table.stacked}
+          row={(group) => (
+            <tr key={group.id}>
+              <th scope="row">
+                <Link to={`/admin/group/${group.id}`}>{group.name}</Link>
+              </th>
+              <td className={table.nowrap} data-label={words.members}>
+                {words.people(formatNumber(group.member_count))}
+              </td>
+              <td className={table.nowrap} data-label={words.limit}>
+                {limitText(group)}
+              </td>
+              <td className={cx(table.nowrap, table.quiet)} data-label={words.source}>
+                {words.sources[group.source]}
+              </td>
+            </tr>
+          )}
         />
-      )}
+      </div>
+      {adding && <GroupForm onClose={() => setAdding(false)} />}
     </Page>
-  )
-}
-
-function GroupTable({ groups, busy }: { groups: readonly Group[]; busy: boolean }) {
-  return (
-    <Table
-      caption={words.table}
-      columns={[words.name, words.members, words.limit, words.source]}
-      className={table.stacked}
-      busy={busy}
-    >
-      {groups.map((group) => (
-        <tr key={group.id}>
-          <th scope="row">
-            <Link to={`/admin/group/${group.id}`}>{group.name}</Link>
-          </th>
-          <td className={table.nowrap} data-label={words.members}>
-            {words.people(formatNumber(group.member_count))}
-          </td>
-          <td className={table.nowrap} data-label={words.limit}>
-            {limitText(group)}
-          </td>
-          <td className={cx(table.nowrap, table.quiet)} data-label={words.source}>
-            {words.sources[group.source]}
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Chooser } from '@/components/Chooser'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { groupsQuery } from '@/entities/group/groups'
 import type { SkillGroup } from '@/lib/api'
 import { texts } from '../texts'
@@ -40,29 +40,20 @@ export function ModelGroups({ model, groups, disabled, onChange }: ModelGroupsPr
         <span>{shown}</span>
       </Button>
       {chosen && (
-        <Dialog
+        <ConfirmDialog
           title={words.title(model)}
+          confirm={words.apply}
+          onConfirm={() => {
+            onChange(chosen)
+            close()
+          }}
           onClose={close}
-          actions={
-            <>
-              <Button onClick={close}>{words.cancel}</Button>
-              <Button
-                variant="primary"
-                onClick={() => {
-                  onChange(chosen)
-                  close()
-                }}
-              >
-                {words.apply}
-              </Button>
-            </>
-          }
         >
           <div className={styles.groups}>
             <p>{words.lead}</p>
             <Chooser words={words.chooser} query={groupsQuery} chosen={chosen} onChange={setChosen} />
           </div>
-        </Dialog>
+        </ConfirmDialog>
       )}
     </>
   )

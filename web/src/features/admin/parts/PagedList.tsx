@@ -15,13 +15,13 @@ export type PageQuery<Item, Key extends QueryKey> = (
   page: number,
 ) => UseQueryOptions<Counted<Item>, Error, Counted<Item>, Key>
 
-interface PagedListProps<Item, Key extends QueryKey> {
+export interface PagedListProps<Item, Key extends QueryKey> {
   url: UrlState
   query: PageQuery<Item, Key>
   /** Replaces an empty list. */
   empty: ReactNode
   /** The status for screen readers after filtering. */
-  found?: (total: string) => string
+  found?: ((total: string) => string) | undefined
   /** A note below the list. */
   note?: (total: number) => ReactNode
   /** A page that is not empty; `busy` while the next one loads. */
@@ -53,7 +53,7 @@ export function PagedList<Item, Key extends QueryKey>(props: PagedListProps<Item
 }
 
 interface NoMatchProps {
-  words: { empty: string; emptyHint: string }
+  words: { empty: string; emptyHint?: string }
   onReset: () => void
 }
 
@@ -61,10 +61,26 @@ interface NoMatchProps {
 export function NoMatch({ words, onReset }: NoMatchProps) {
   return (
     <EmptyState title={words.empty}>
-      <p>{words.emptyHint}</p>
+      <p>{words.emptyHint ?? texts.common.emptyHint}</p>
       <Button size="sm" onClick={onReset}>
         {texts.common.reset}
       </Button>
     </EmptyState>
   )
+}
+
+interface NothingProps {
+  url: UrlState
+  /** The names of the filters in the URL. */
+  filters?: readonly string[]
+  words: NoMatchProps['words'] & { none: string; noneHint?: string }
+}
+
+/** Nothing is in place of an empty list: no item matches the filters, or there are no items yet. */
+export function Nothing({ url, filters = ['q'], words }: NothingProps) {
+  if (filters.some((name) => url.get(name) !== '')) {
+    const reset = () => url.set(Object.fromEntries(filters.map((name) => [name, ''])))
+    return <NoMatch words={words} onReset={reset} />
+  }
+  return <EmptyState title={words.none}>{words.noneHint && <p>{words.noneHint}</p>}</EmptyState>
 }

@@ -4,7 +4,6 @@ import { EndDialog } from '@/components/EndDialog'
 import { Select } from '@/components/Field'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
-import { EmptyState } from '@/components/States'
 import { restorableUntil } from '@/entities/project/projects'
 import { formatSize } from '@/entities/source/files'
 import { call, errorMessage, type ManagedProject } from '@/lib/api'
@@ -15,9 +14,9 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import members from '../members/MemberTable.module.css'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing } from '../parts/PagedList'
+import { PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
-import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { projectsQuery, refreshProjects } from '../queries'
 import { texts } from '../texts'
@@ -49,39 +48,23 @@ export function ProjectsPage() {
             options={states.map((one) => [one, words.states[one]])}
           />
         </div>
-        <PagedList
-          url={url}
+        <PagedTable
           query={(page) => projectsQuery({ state, ...(search && { search }) }, page)}
           found={words.found}
-          empty={
-            search === '' && state === 'active' ? (
-              <EmptyState title={words.none}>
-                <p>{words.noneHint}</p>
-              </EmptyState>
-            ) : (
-              <NoMatch words={words} onReset={() => url.set({ q: '', state: '' })} />
-            )
-          }
-        >
-          {(projects, busy) => (
-            <Table
-              caption={words.table}
-              columns={[words.name, words.managers, words.size, words.storage]}
-              actions={words.actions}
-              className={table.stacked}
-              busy={busy}
-            >
-              {projects.map((project) => (
-                <Row
-                  key={project.id}
-                  project={project}
-                  onAppoint={() => setOpen({ kind: 'appoint', project })}
-                  onRemove={() => setOpen({ kind: 'remove', project })}
-                />
-              ))}
-            </Table>
+          none={<Nothing url={url} filters={['q', 'state']} words={words} />}
+          caption={words.table}
+          columns={[words.name, words.managers, words.size, words.storage]}
+          actions={words.actions}
+          className={table.stacked}
+          row={(project) => (
+            <Row
+              key={project.id}
+              project={project}
+              onAppoint={() => setOpen({ kind: 'appoint', project })}
+              onRemove={() => setOpen({ kind: 'remove', project })}
+            />
           )}
-        </PagedList>
+        />
       </div>
       {open?.kind === 'appoint' && <Appoint project={open.project} onClose={close} />}
       {open?.kind === 'remove' && (

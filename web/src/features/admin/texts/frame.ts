@@ -32,6 +32,7 @@ export const frame = {
     unset: '未設定',
     clear: '検索語を消去',
     reset: '絞り込みを解除',
+    emptyHint: '検索語を変えるか、絞り込みを解除してください。',
     failed: (detail: string) => detail,
   },
   csv: {

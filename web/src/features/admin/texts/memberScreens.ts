@@ -41,7 +41,6 @@ export const memberScreens = {
     remove: '削除',
     found: (count: string) => `${count}名のメンバー`,
     empty: '条件に合うメンバーはいません。',
-    emptyHint: '検索語を変えるか、絞り込みを解除してください。',
     sending: {
       again: {
         sent: (name: string) => `${name}さんに招待メールを再送しました。`,

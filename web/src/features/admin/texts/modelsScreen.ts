@@ -15,7 +15,6 @@ export const modelsScreen = {
       title: (model: string) => `${model}を選べるメンバー`,
       lead: 'グループを選ぶと、そのグループのメンバーだけがモデルを選べます。選ばなければ、全員が選べます。既定のモデルは、全員が選べます。',
       chooser: { label: 'グループ', search: 'グループ名で検索', none: '該当するグループはありません。' },
-      cancel: 'キャンセル',
       apply: '決定',
     },
     shown: 'メンバーに表示する名前と説明',

@@ -11,7 +11,6 @@ export const projectsScreen = {
     none: 'プロジェクトはまだありません。',
     noneHint: 'メンバーがプロジェクトを作成すると、ここに並びます。',
     empty: '条件に合うプロジェクトはありません。',
-    emptyHint: '検索語を変えるか、絞り込みを解除してください。',
     name: 'プロジェクト名',
     managers: '管理者',
     noManager: '管理者がいません',

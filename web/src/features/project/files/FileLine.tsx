@@ -64,7 +64,7 @@ export function FileLine({ source, selection, onRemove }: FileLineProps) {
             {describeStatus(source)}
             {status === 'failed' && selection && (
               <Button variant="link" loading={busy} onClick={() => void readAgain()}>
-                {words.readAgain}
+                {texts.retry}
                 <span className="visually-hidden">{filename}</span>
               </Button>
             )}

@@ -3,7 +3,6 @@ import { useCallback, useRef, useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { SearchField } from '@/components/SearchField'
-import { EmptyState } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
 import { ACCEPTED, formatSize, MAX_MEGABYTES } from '@/entities/source/files'
 import { useFiles } from '@/entities/source/useFiles'
@@ -13,13 +12,13 @@ import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { useSelection } from '@/lib/ui/selection'
 import { toast } from '@/lib/ui/toast'
 import styles from '../Project.module.css'
-import { LoadedList } from '../parts'
+import { Empty, LoadedList } from '../parts'
 import { mayEdit, useProject } from '../project'
 import { useProjectSources } from '../queries'
 import { texts } from '../texts'
 import { FileLine } from './FileLine'
 import files from './Files.module.css'
-import { chosenFiles, droppedFiles, type FoundFiles } from './folders'
+import { chosenFiles, droppedFiles } from './folders'
 import { Matches } from './Matches'
 import { OwnFiles } from './OwnFiles'
 import { RemoveDialog } from './RemoveDialog'
@@ -34,21 +33,15 @@ export function FilesTab() {
   const { id } = project
   const edits = mayEdit(project)
   const add = useCallback(
-    ({ files, unreadable }: FoundFiles) => {
+    async (chosen: Iterable<File>, dropped?: DataTransfer) => {
+      const { files, unreadable } = await (dropped ? droppedFiles(dropped) : chosenFiles(chosen))
       if (unreadable.length > 0) toast(words.unreadable(unreadable))
       else if (files.length === 0) toast(words.nothingFound)
       uploadTo(id, files)
     },
     [id],
   )
-  const addAny = useCallback(
-    (files: readonly File[], dropped?: DataTransfer) => {
-      if (dropped === undefined) add({ files, unreadable: [] })
-      else void droppedFiles(dropped).then(add)
-    },
-    [add],
-  )
-  const { over, handlers } = useFiles(edits ? addAny : null)
+  const { over, handlers } = useFiles(edits ? add : null)
   return (
     <section className={styles.section} aria-label={words.label} {...handlers}>
       {edits && <AddFiles over={over} onFiles={add} />}
@@ -62,13 +55,13 @@ export function FilesTab() {
 const folders: object = { webkitdirectory: '' }
 
 /** AddFiles is the drop area, with the buttons to add files. */
-function AddFiles({ over, onFiles }: { over: boolean; onFiles: (found: FoundFiles) => void }) {
+function AddFiles({ over, onFiles }: { over: boolean; onFiles: (files: Iterable<File>) => void }) {
   const [sharing, setSharing] = useState(false)
   const chooser = useRef<HTMLInputElement>(null)
   const folder = useRef<HTMLInputElement>(null)
   const input = { type: 'file', multiple: true, hidden: true } as const
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    onFiles(chosenFiles(currentTarget.files ?? []))
+    onFiles(currentTarget.files ?? [])
     // Allows choosing the same file again.
     currentTarget.value = ''
   }
@@ -84,7 +77,7 @@ function AddFiles({ over, onFiles }: { over: boolean; onFiles: (found: FoundFile
           <Button className={files.drop} onClick={() => folder.current?.click()}>
             {words.folder}
           </Button>
-          <Button onClick={() => setSharing(true)}>{words.own}</Button>
+          <Button onClick={() => setSharing(true)}>{texts.own.title}</Button>
         </div>
         <p className={styles.quiet}>
           {words.kinds}
@@ -147,7 +140,11 @@ function Files({ edits }: { edits: boolean }) {
             searching ? (
               <p className={styles.quiet}>{words.noMatch}</p>
             ) : (
-              <None edits={edits} invites={role === 'manager' && counts.members < 2} />
+              <Empty title={words.none} hint={edits ? words.noneHint : words.noneReadHint}>
+                {role === 'manager' && counts.members < 2 && (
+                  <ButtonLink to="../member">{texts.members.adding.title}</ButtonLink>
+                )}
+              </Empty>
             )
           }
         >
@@ -179,14 +176,5 @@ function Files({ edits }: { edits: boolean }) {
         />
       )}
     </>
-  )
-}
-
-function None({ edits, invites }: { edits: boolean; invites: boolean }) {
-  return (
-    <EmptyState title={words.none}>
-      <p>{edits ? words.noneHint : words.noneReadHint}</p>
-      {invites && <ButtonLink to="../member">{texts.members.invite}</ButtonLink>}
-    </EmptyState>
   )
 }

@@ -7,32 +7,21 @@ import { useProject } from '../project'
 import { PAGE } from '../queries'
 import { texts } from '../texts'
 
-const words = texts.own
-
 /** OwnFiles is the dialog to share the user's own files with the project. */
 export function OwnFiles({ onClose }: { onClose: () => void }) {
   const { id } = useProject()
-  return (
-    <ChooseDialog
-      words={words}
-      lead={words.lead}
-      query={ownFilesQuery}
-      onSubmit={async (chosen) => {
-        const { added = 0 } = await call('addProjectDataSources', {
-          project_id: id,
-          body: { data_source_ids: chosen.map((file) => file.id) },
-        })
-        return words.done(added, chosen.length - added)
-      }}
-      onClose={onClose}
-    />
-  )
+  const share = async (chosen: readonly Choosable[]) => {
+    const body = { data_source_ids: chosen.map((file) => file.id) }
+    const { added = 0 } = await call('addProjectDataSources', { project_id: id, body })
+    return texts.own.done(added, chosen.length - added)
+  }
+  return <ChooseDialog words={texts.own} query={ownFilesQuery} onSubmit={share} onClose={onClose} />
 }
 
 /** ownFilesQuery searches the user's own files. */
 function ownFilesQuery(q: string) {
-  const query = listQuery<Choosable>(['own-files', q], PAGE, async (page, signal) => {
-    const { items } = await call('listDataSources', { ...(q && { q }), ...page, signal })
+  return listQuery<Choosable>(['own-files', q], PAGE, async (page, signal) => {
+    const { items } = await call('listDataSources', { q, ...page, signal })
     return {
       items: items.map(({ id, filename, size }) => ({
         id,
@@ -41,5 +30,4 @@ function ownFilesQuery(q: string) {
       })),
     }
   })
-  return { ...query, staleTime: 0 }
 }

@@ -1,26 +1,21 @@
 import { useState } from 'react'
 import type { Choosable } from '@/components/Chooser'
 import { Select } from '@/components/Field'
-import { call, type ProjectGrant } from '@/lib/api'
+import { call, type ProjectSubject } from '@/lib/api'
 import { listQuery } from '@/lib/api/lists'
 import { ChooseDialog } from '../ChooseDialog'
 import { changeGrants, PAGE } from '../queries'
 import { texts } from '../texts'
 import { hasGrant, type Role, roles, withGrant } from './grants'
 
-const words = texts.members.adding
+const words = texts.members
 
 interface Candidate extends Choosable {
-  readonly subject: ProjectGrant['subject']
-}
-
-interface InviteProps {
-  readonly projectId: string
-  readonly onClose: () => void
+  readonly subject: ProjectSubject
 }
 
 /** Invite is the dialog to give members and groups a role in the project. */
-export function Invite({ projectId, onClose }: InviteProps) {
+export function Invite({ projectId, onClose }: { projectId: string; onClose: () => void }) {
   const [role, setRole] = useState<Role>('viewer')
   // Another manager may have invited some of them meanwhile. They keep their roles.
   const invite = async (chosen: readonly Candidate[]) => {
@@ -29,11 +24,11 @@ export function Invite({ projectId, onClose }: InviteProps) {
       added = chosen.filter(({ subject }) => !hasGrant(current, subject))
       return added.reduce((all, { subject }) => withGrant(all, subject, role), current)
     })
-    return words.done(added.length, chosen.length - added.length)
+    return words.adding.done(added.length, chosen.length - added.length)
   }
   return (
     <ChooseDialog
-      words={words}
+      words={words.adding}
       query={(search) => candidatesQuery(projectId, search)}
       onSubmit={invite}
       onClose={onClose}
@@ -49,31 +44,16 @@ export function Invite({ projectId, onClose }: InviteProps) {
 }
 
 /** candidatesQuery searches the members and groups that have no grant yet. */
-function candidatesQuery(projectId: string, search: string) {
-  const query = listQuery<Candidate>(
-    ['project-candidates', projectId, search],
-    PAGE,
-    async (page, signal) => {
-      const wanted = {
-        project_id: projectId,
-        without_grant: true,
-        ...(search && { search }),
-        ...page,
-        signal,
-      }
-      const { items } = await call('listProjectSubjects', wanted)
-      return {
-        items: items.map((subject) => ({
-          id: `${subject.kind} ${subject.id}`,
-          name: subject.name ?? '',
-          ...(subject.email && { email: subject.email }),
-          ...(subject.kind === 'group' && {
-            email: `${texts.members.group}・${texts.members.people(subject.member_count ?? 0)}`,
-          }),
-          subject,
-        })),
-      }
-    },
-  )
-  return { ...query, staleTime: 0 }
+function candidatesQuery(project_id: string, search: string) {
+  return listQuery<Candidate>(['project-candidates', project_id, search], PAGE, async (page, signal) => {
+    const wanted = { project_id, without_grant: true, search, ...page, signal }
+    const { items } = await call('listProjectSubjects', wanted)
+    return {
+      items: items.map((subject) => {
+        const { kind, id, name, email = '', member_count: count = 0 } = subject
+        const brief = kind === 'group' ? `${words.group}・${words.people(count)}` : email
+        return { id: `${kind} ${id}`, name, email: brief, subject }
+      }),
+    }
+  })
 }

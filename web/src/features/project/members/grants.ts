@@ -1,4 +1,4 @@
-import type { ProjectGrant, ProjectGrantInput, ProjectSubjectInput } from '@/lib/api'
+import type { ProjectGrant, ProjectGrantInput, ProjectSubject, ProjectSubjectInput } from '@/lib/api'
 
 /** Role is a role in a project. */
 export type Role = ProjectGrant['role']
@@ -7,7 +7,7 @@ export type Role = ProjectGrant['role']
 export const roles: readonly Role[] = ['viewer', 'editor', 'manager']
 
 /** The subject of the grant for all members of the organization. */
-export const everyone: ProjectSubjectInput = { kind: 'organization' }
+export const everyone: ProjectSubject = { kind: 'organization', id: '', name: '' }
 
 /** withGrant returns the grants after a subject's role is replaced; null removes it. */
 export function withGrant(
@@ -37,6 +37,6 @@ export function sortGrants(grants: readonly ProjectGrant[]): readonly ProjectGra
   const byName = new Intl.Collator('ja')
   return [...grants].sort(
     ({ subject: a }, { subject: b }) =>
-      kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || byName.compare(a.name ?? '', b.name ?? ''),
+      kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || byName.compare(a.name, b.name),
   )
 }

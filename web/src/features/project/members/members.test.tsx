@@ -1,11 +1,11 @@
 import { fireEvent, screen } from '@testing-library/react'
+import { Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Project, ProjectGrant } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import { renderRoutes } from '@/testRoutes'
-import { ProjectContext } from '../project'
 import { texts } from '../texts'
 import { MembersTab } from './MembersTab'
 
@@ -39,12 +39,8 @@ afterEach(() => queryClient.clear())
 
 function show() {
   const project = { id: 'p', role: 'manager', counts: {} } as Project
-  const element = (
-    <ProjectContext value={project}>
-      <MembersTab />
-    </ProjectContext>
-  )
-  renderRoutes([{ path: '/', element }])
+  const page = <Outlet context={project} />
+  renderRoutes([{ element: page, children: [{ path: '/', element: <MembersTab /> }] }])
 }
 
 const message = () => store.get(toastsAtom).at(-1)?.message
@@ -54,7 +50,7 @@ const choose = (name: string, value: string) =>
 
 it('invites members without changing a role that another manager has given meanwhile', async () => {
   show()
-  fireEvent.click(await screen.findByRole('button', { name: texts.members.invite }))
+  fireEvent.click(await screen.findByRole('button', { name: texts.members.adding.title }))
   for (const name of ['田中', '高橋'])
     fireEvent.click(await screen.findByRole('checkbox', { name: new RegExp(name), hidden: true }))
   stored = { version: 2, grants: [...stored.grants, user('田中', 'manager')] }
