@@ -61,6 +61,14 @@ it('stays if the skill cannot be loaded again', async () => {
   expect(screen.getByDisplayValue('報告')).toBeDefined()
 })
 
+it('keeps the list of versions open when a version is saved', async () => {
+  status = 200
+  show()
+  await userEvent.click(await screen.findByRole('button', { name: '版の履歴' }))
+  act(() => queryClient.setQueryData(contentQuery('s').queryKey, { ...made, version: 2 }))
+  expect(screen.getByRole('dialog', { name: '版の履歴' })).toBeDefined()
+})
+
 it('keeps the note of a publication request that is refused', async () => {
   const onClose = vi.fn()
   status = 409

@@ -24,6 +24,8 @@ import { Versions } from './Versions'
 export function EditorPage({ trial }: { trial: RenderTrial }) {
   const { skillId } = useParams()
   const categories = useQuery(allCategoriesQuery)
+  // Outside of the Editor, which begins anew with each saved version.
+  const [versions, setVersions] = useState(false)
   const saved = useQuery({
     ...contentQuery(skillId ?? ''),
     enabled: skillId !== undefined,
@@ -53,6 +55,8 @@ export function EditorPage({ trial }: { trial: RenderTrial }) {
         begin={begin}
         saved={saved.data ?? null}
         trial={trial}
+        versions={versions}
+        onVersions={setVersions}
       />
     </>
   )
@@ -68,13 +72,15 @@ interface EditorProps {
   readonly begin: Draft
   readonly saved: MadeSkill | null
   readonly trial: RenderTrial
+  /** Whether the dialog with the versions is open. */
+  readonly versions: boolean
+  readonly onVersions: (open: boolean) => void
 }
 
-function Editor({ title, begin, saved, trial }: EditorProps) {
+function Editor({ title, begin, saved, trial, versions, onVersions }: EditorProps) {
   const { data: me } = useSuspenseQuery(meQuery)
   const { draft, changed, change, discard, settle } = useDraft(saved?.id ?? null, begin)
   const [slot] = useState(() => crypto.randomUUID())
-  const [versions, setVersions] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const foot = useRef<HTMLElement>(null)
   useToastPlace('foot', foot)
@@ -100,7 +106,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
           <Newer
             saved={saved}
             base={draft.version}
-            onCompare={() => setVersions(true)}
+            onCompare={() => onVersions(true)}
             onKeep={() => change({ ...draft, version: saved.version })}
           />
         )}
@@ -116,7 +122,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
         />
         <footer className={styles.foot} ref={foot}>
           {changed && <p role="status">{texts.editor.kept}</p>}
-          {saved && <Button onClick={() => setVersions(true)}>{texts.editor.versions}</Button>}
+          {saved && <Button onClick={() => onVersions(true)}>{texts.editor.versions}</Button>}
           {changed && (
             <Button variant="quiet" onClick={discard}>
               {texts.editor.discard}
@@ -135,7 +141,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
           content={draft.content}
           documents={saved.documents}
           onRestore={(content) => change({ ...draft, content })}
-          onClose={() => setVersions(false)}
+          onClose={() => onVersions(false)}
         />
       )}
     </div>
