@@ -1,4 +1,11 @@
+import type { Page } from '@playwright/test'
 import { expect, test } from './support/test'
+
+/** chosen waits until the choice of a branch on a page is stored. The last one stored is shown after a reload. */
+const chosen = (page: Page) =>
+  page.waitForResponse(
+    (response) => /\/v1\/thread\/[^/]+$/.test(response.url()) && response.request().method() === 'PUT',
+  )
 
 test.describe('Branches', () => {
   test('an edited question begins one, ‹ › goes back, and a reload keeps it', async ({
@@ -45,14 +52,18 @@ test.describe('Branches', () => {
     await expect(other.page.getByText('別の分岐に新しい回答があります。')).toBeVisible()
     await expect(other.answer).toContainText('元の答えです。')
     await expect(other.questions.last().getByRole('group', { name: '質問の切り替え' })).toContainText('1/2')
+    const otherChose = chosen(other.page)
     await other.page.getByRole('button', { name: '表示する' }).click()
     await expect(other.answer).toContainText('改めた答えです。')
+    await otherChose
 
     const previous = alternatives.getByRole('button', { name: '前の質問へ' })
+    const chose = chosen(page)
     await previous.press('Enter')
     await expect(chat.answer).toContainText('元の答えです。')
     await expect(alternatives).toContainText('1/2')
     await expect(previous).toBeFocused()
+    await chose
     await page.reload()
     await expect(chat.answer).toContainText('元の答えです。')
 
