@@ -14,6 +14,46 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
+// KnownText is the part of an earlier run's text that was stored or sent to other servers. The zero value is empty.
+type KnownText struct {
+	Run       int
+	Text      string
+	Sources   []uuid.UUID     // The ids of the run's sources in their order.
+	Continued []stream.Cursor // The ends of the texts that the run itself has continued.
+	Rounds    []ToolRound     // The beginning of the text, up to calls of tools.
+}
+
+// AddedRound is a round of a running answer.
+type AddedRound struct {
+	RunID
+	ToolRound
+	Index   int         // The number of rounds before it.
+	Sources []uuid.UUID // The ids of the answer's sources in their order.
+}
+
+// Checkpoint is the next piece of a running answer's text.
+type Checkpoint struct {
+	RunID
+	Start   int // The length of the preceding pieces in bytes.
+	Text    string
+	Sources []uuid.UUID // With the first piece: the ids of the sources in their order.
+}
+
+// RunBeginning is the beginning of a later run's text.
+type RunBeginning struct {
+	RunID
+	Text      string          // Of an earlier run, to be continued; "" to restart the answer.
+	Sources   []uuid.UUID     // Of Text.
+	Continued []stream.Cursor // The ends of the texts of earlier runs in Text.
+	KeepTools bool            // Text begins with the stored rounds. Otherwise they are deleted.
+}
+
+// RunID identifies a run of a generation.
+type RunID struct {
+	MessageID uuid.UUID
+	Run       int
+}
+
 // A server that takes over a generation continues its text if the model can (llm.Offer.Continues). The text comes from
 // checkpoints in the database or, if that is longer, from the updates that the failed server has sent to others.
 //

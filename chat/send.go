@@ -100,8 +100,8 @@ func tooManySources() error {
 // request, because a client that disconnects must find its question later.
 const commitTimeout = 5 * time.Second
 
-// Prefetch returns a context in which looking up the user who asks a question also reads the data for it, for one Send.
-// The user waits for the first token: this saves a round trip to the database. Only the ids of the question are used.
+// Prefetch returns a context for authenticating the user who asks a question. The store then reads the user and the data
+// for the next Send in one round trip. Only the ids of the question are used.
 func (s *Service) Prefetch(ctx context.Context, q Question) context.Context {
 	return s.store.PrefetchThreadState(ctx, q.ThreadID, q.ParentID, q.RequestID, s.cfg.history(q.Params))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
-	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // EarlierMessage is an earlier message sent by a client.
@@ -100,46 +99,6 @@ type StoredGeneration struct {
 	Instructions string          // If it was taken over: the thread's instructions.
 	Project      *ProjectContext // If it was taken over: see ThreadState.
 	Known        KnownText       // If it was taken over: the text of an earlier run.
-}
-
-// KnownText is the part of an earlier run's text that was stored or sent to other servers. The zero value is empty.
-type KnownText struct {
-	Run       int
-	Text      string
-	Sources   []uuid.UUID     // The ids of the run's sources in their order.
-	Continued []stream.Cursor // The ends of the texts that the run itself has continued.
-	Rounds    []ToolRound     // The beginning of the text, up to calls of tools.
-}
-
-// AddedRound is a round of a running answer.
-type AddedRound struct {
-	RunID
-	ToolRound
-	Index   int         // The number of rounds before it.
-	Sources []uuid.UUID // The ids of the answer's sources in their order.
-}
-
-// Checkpoint is the next piece of a running answer's text.
-type Checkpoint struct {
-	RunID
-	Start   int // The length of the preceding pieces in bytes.
-	Text    string
-	Sources []uuid.UUID // With the first piece: the ids of the sources in their order.
-}
-
-// RunBeginning is the beginning of a later run's text.
-type RunBeginning struct {
-	RunID
-	Text      string          // Of an earlier run, to be continued; "" to restart the answer.
-	Sources   []uuid.UUID     // Of Text.
-	Continued []stream.Cursor // The ends of the texts of earlier runs in Text.
-	KeepTools bool            // Text begins with the stored rounds. Otherwise they are deleted.
-}
-
-// RunID identifies a run of a generation.
-type RunID struct {
-	MessageID uuid.UUID
-	Run       int
 }
 
 // SourcesDeleted is the code of a question about documents in a thread whose documents were all deleted.
@@ -278,8 +237,8 @@ type Store interface {
 		limit HistoryLimit,
 	) (ThreadState, error)
 
-	// PrefetchThreadState returns a context in which looking up a user also reads the data for LoadThreadState, so that
-	// both take one round trip. One LoadThreadState of this user with the same arguments uses them.
+	// PrefetchThreadState returns a copy of ctx for identity.Store.UserBySubject, which then reads the user and the data of
+	// LoadThreadState in one round trip. The first LoadThreadState with this context and the same arguments returns them.
 	PrefetchThreadState(
 		ctx context.Context, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, limit HistoryLimit,
 	) context.Context

@@ -32,7 +32,7 @@ var userBySubjectSQL = `
 	LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
 	WHERE u.subject = $1`
 
-// UserBySubject implements identity.Store. It also reads what PrefetchThreadState asked for.
+// UserBySubject implements identity.Store. With a context of PrefetchThreadState, it also reads the state of the thread.
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
 	var users []identity.UserStatus
 	var rows *threadRows

@@ -22,7 +22,7 @@ type threadRequest struct {
 	limit     chat.HistoryLimit
 }
 
-// threadRows is what LoadThreadState reads first.
+// threadRows are the results of threadStateSQL and historySQL.
 type threadRows struct {
 	owner   identity.Owner
 	threads []threadStateRow

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -121,30 +120,6 @@ func (f *fixture) ask(thread api.Thread, content string) call {
 	return call{method: "POST", path: "/v1/message/stream", token: f.alice.Subject, body: map[string]any{
 		"request_id": newID(), "thread_id": thread.ID, "content": content,
 	}}
-}
-
-// TestFirstTokenTakesTwoRoundTrips: the first one authenticates and reads the thread, the second one stores the question.
-func TestFirstTokenTakesTwoRoundTrips(t *testing.T) {
-	t.Parallel()
-	model := llmtest.NewLive()
-	f := newFixtureWith(t, model, settings{counted: true})
-	thread, least := f.thread(f.alice.Subject), int64(math.MaxInt64)
-	for range 8 { // The first ones prepare statements and the title, and others may meet work in the background.
-		ask := f.ask(thread, "糸とは")
-		before := f.traffic.RoundTrips()
-		e := f.open(ask)
-		answer := model.Next(t)
-		answer.Emit("繭から")
-		for e.text == "" {
-			e.next(t)
-		}
-		least = min(least, f.traffic.RoundTrips()-before)
-		answer.Finish()
-		e.all(t)
-	}
-	if least != 2 {
-		t.Errorf("the first token takes %d round trips", least)
-	}
 }
 
 // TestTheSameCallAgainResumes disconnects a stream during an answer and repeats the POST with the cursor.

@@ -145,9 +145,8 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 	})
 }
 
-// TestMixUp: the code of an organization's provider is not sent to the provider of another organization, which has
-// redirected the browser to the first one with the challenge and the nonce of its own sign-in there. Otherwise it could
-// complete that sign-in with the code (RFC 9700, section 4.4).
+// TestMixUp: an authorization code of one organization's provider is not sent to the token endpoint of another
+// organization's provider (the mix-up attack of RFC 9700, section 4.4).
 func TestMixUp(t *testing.T) {
 	t.Parallel()
 	honest, hostile := oidctest.New(t), oidctest.New(t)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"math"
 	"net/http"
 	"slices"
 	"testing"
@@ -73,5 +74,29 @@ func TestDataSourcesInQuestions(t *testing.T) {
 		if resp := f.do(c.call); resp.status != c.status || resp.problem(t).Code != c.code {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
+	}
+}
+
+// TestFirstTokenTakesTwoRoundTrips: the first one authenticates and reads the thread, the second one stores the question.
+func TestFirstTokenTakesTwoRoundTrips(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixtureWith(t, model, settings{counted: true})
+	thread, least := f.thread(f.alice.Subject), int64(math.MaxInt64)
+	for range 8 { // The first ones prepare statements and the title, and others may meet work in the background.
+		ask := f.ask(thread, "糸とは")
+		before := f.traffic.RoundTrips()
+		e := f.open(ask)
+		answer := model.Next(t)
+		answer.Emit("繭から")
+		for e.text == "" {
+			e.next(t)
+		}
+		least = min(least, f.traffic.RoundTrips()-before)
+		answer.Finish()
+		e.all(t)
+	}
+	if least != 2 {
+		t.Errorf("the first token takes %d round trips", least)
 	}
 }

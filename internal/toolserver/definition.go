@@ -258,8 +258,8 @@ func (d Definition) fields() map[string]string {
 }
 
 // addFields adds the values within a value by their paths, and returns their size in bytes. It stops when the size
-// exceeds maxShownFields. Lists are one value, because their order has a meaning, and so are objects that are nested too
-// deep.
+// exceeds maxShownFields. An array, whose order matters, and an object nested deeper than maxSchemaDepth count as one
+// value.
 func addFields(fields map[string]string, path string, value gjson.Result, depth int) (size int) {
 	if value.IsObject() && value.Raw != "{}" && depth < maxSchemaDepth {
 		value.ForEach(func(key, item gjson.Result) bool {

@@ -30,7 +30,7 @@ test.describe('connections', () => {
   test.use({ who: 'user' })
 
   test('R85: a user allows an app, sees it, and ends it', async ({ pageAs, server }) => {
-    // A session of its own, because the recent sign-in replaces it.
+    // A separate session, because signing in again replaces it.
     const page = await pageAs(await Account.signIn(server.url, 'user'))
     let left: URL | undefined
     await page.route('http://127.0.0.1:9/**', (route) => {

@@ -81,7 +81,7 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// repeatTime is the period in which repeater sends a request once.
+// repeatTime is the lifetime of a cached response.
 const repeatTime = 10 * time.Second
 
 // repeater is a transport that sends a request once in each period, and repeats the response until the next one. It

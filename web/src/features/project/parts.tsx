@@ -17,7 +17,7 @@ export function Section({ title, lead, children }: { title: string; lead?: strin
   )
 }
 
-/** Empty is in place of an empty list, and says what to do. */
+/** Empty is the empty state of a list, with the next step. */
 export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ReactNode }) {
   return (
     <EmptyState title={title}>

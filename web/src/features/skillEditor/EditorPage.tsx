@@ -24,7 +24,7 @@ import { Versions } from './Versions'
 export function EditorPage({ trial }: { trial: RenderTrial }) {
   const { skillId } = useParams()
   const categories = useQuery(allCategoriesQuery)
-  // Outside of the Editor, which begins anew with each saved version.
+  // State of this component, because the Editor is remounted for each saved version.
   const [versions, setVersions] = useState(false)
   const saved = useQuery({
     ...contentQuery(skillId ?? ''),

@@ -76,7 +76,7 @@ interface NothingProps {
   words: NoMatchProps['words'] & { none: string; noneHint?: string }
 }
 
-/** Nothing is in place of an empty list: no item matches the filters, or there are no items yet. */
+/** Nothing renders the empty state of a list, with or without filters. */
 export function Nothing({ url, filters = ['q'], words }: NothingProps) {
   if (filters.some((name) => url.get(name) !== '')) {
     const reset = () => url.set(Object.fromEntries(filters.map((name) => [name, ''])))
