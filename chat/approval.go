@@ -284,15 +284,7 @@ func (g *generation) readsUntrusted() bool {
 	if g.req.Skill.IsExtension() || slices.ContainsFunc(g.grounds.Sources, isPage) {
 		return true
 	}
-	return slices.ContainsFunc(g.rounds, func(round ToolRound) bool {
-		return slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.Untrusted })
-	})
-}
-
-// putApproval publishes the state of the decision about a call.
-func putApproval(text *stream.Text, call ToolCall) {
-	sum := sha256.Sum256([]byte(call.Arguments))
-	text.PutToolApproval(streamApproval(call.ID, *call.Approval, sum[:]))
+	return slices.ContainsFunc(g.calls(), func(call ToolCall) bool { return call.Untrusted })
 }
 
 // streamApproval returns the state of the decision about a call for streams.

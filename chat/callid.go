@@ -52,7 +52,7 @@ func (s *Service) putToolInputs(g *generation, tools []tool.Tool, ids callIDs, c
 		return
 	}
 	inputs := make([]stream.ToolInput, 0, len(calls))
-	for _, call := range calls[:min(len(calls), max(0, maxToolCalls-g.calls()))] {
+	for _, call := range calls[:min(len(calls), max(0, maxToolCalls-len(g.calls())))] {
 		input := stream.ToolInput{ID: ids.of(call.ID), Name: call.Name, Title: call.Name, Arguments: call.Arguments}
 		if found, exists := findTool(tools, call.Name); exists {
 			input.Title = found.Title

@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -176,7 +177,7 @@ func (s *Service) askWithTools(
 	}
 	reason := req.Reasoning
 	for {
-		if g.calls() >= maxToolCalls || time.Now().After(deadline.Add(g.waited)) ||
+		if len(g.calls()) >= maxToolCalls || time.Now().After(deadline.Add(g.waited)) ||
 			spent.InputTokens+spent.OutputTokens >= maxToolTokens {
 			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
 		}
@@ -237,20 +238,20 @@ func (r ToolRound) messages() []llm.Message {
 	return messages
 }
 
-// calls returns the number of calls so far.
-func (g *generation) calls() (n int) {
+// calls returns the calls so far.
+func (g *generation) calls() (calls []ToolCall) {
 	for _, round := range g.rounds {
-		n += len(round.Calls)
+		calls = append(calls, round.Calls...)
 	}
-	return n
+	return calls
 }
 
 // callTools stores the calls of a round, and makes them.
 func (s *Service) callTools(
 	ctx context.Context, g *generation, tools []tool.Tool, round ToolRound, requested []llm.ToolCall,
 ) error {
-	made := g.calls()
-	permitted, err := s.permittedTools(ctx, g, tools, requested)
+	made := len(g.calls())
+	permitted, err := s.permittedTools(ctx, g, tools)
 	if err != nil {
 		return err
 	}
@@ -347,14 +348,9 @@ func repeatsName(decoder *json.Decoder) bool {
 	return false
 }
 
-// permittedTools returns the tools that the person has approved for the thread, if one of the calls needs a decision.
-func (s *Service) permittedTools(
-	ctx context.Context, g *generation, tools []tool.Tool, calls []llm.ToolCall,
-) (permitted []string, err error) {
-	if !slices.ContainsFunc(calls, func(call llm.ToolCall) bool {
-		found, _ := findTool(tools, call.Name)
-		return found.Rule == tool.RuleAsk
-	}) {
+// permittedTools returns the tools that the person has approved for the thread, if one of the tools needs decisions.
+func (s *Service) permittedTools(ctx context.Context, g *generation, tools []tool.Tool) (permitted []string, err error) {
+	if !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Rule == tool.RuleAsk }) {
 		return nil, nil
 	}
 	err = s.persist(ctx, func(ctx context.Context) (err error) {
@@ -366,27 +362,17 @@ func (s *Service) permittedTools(
 
 // toolCalls returns the calls of the answer to be stored with it.
 func (g *generation) toolCalls() []ToolCall {
-	var calls []ToolCall
-	for i, round := range g.rounds {
-		for _, call := range round.Calls {
-			call = call.Shown()
-			call.Round, call.Extra, call.Sources, call.Input, call.Version, call.Mismatch = i, nil, nil, nil, "", false
-			calls = append(calls, call)
-		}
+	calls := g.calls()
+	for i, call := range calls {
+		call.Extra, call.Sources, call.Input, call.Version, call.Mismatch = nil, nil, nil, "", false
+		calls[i] = call.Shown()
 	}
 	return append(calls, g.returned...)
 }
 
 // toolUses returns the calls of the answer to be counted. Calls of tools that do not exist are not included.
-func (g *generation) toolUses() (uses []ToolCall) {
-	for _, round := range g.rounds {
-		for _, call := range round.Calls {
-			if call.Rule != "" {
-				uses = append(uses, call)
-			}
-		}
-	}
-	return uses
+func (g *generation) toolUses() []ToolCall {
+	return slices.DeleteFunc(g.calls(), func(call ToolCall) bool { return call.Rule == "" })
 }
 
 // Shown returns the call with its texts for people, shortened.
@@ -420,7 +406,8 @@ func putToolCall(text *stream.Text, call ToolCall) {
 		Returned: call.State == ToolReturned,
 	})
 	if call.Approval != nil {
-		putApproval(text, call)
+		sum := sha256.Sum256([]byte(call.Arguments))
+		text.PutToolApproval(streamApproval(call.ID, *call.Approval, sum[:]))
 	}
 	if !call.open() && call.State != ToolReturned {
 		putToolResult(text, call)

@@ -364,32 +364,17 @@ func decisionEvent(by org.AuditActor, row approvalRow, remember bool) org.Event 
 // if there are more broken ones than the limit.
 func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApproval, error) {
 	var expired []chat.ToolApproval
-	var failures []error
-	tried := []uuid.UUID{}
-	for len(expired) < limit {
-		ids, err := queryValues[uuid.UUID](ctx, db.pool, `
-			SELECT a.id
-			FROM tool_approvals a
-			WHERE a.decision IS NULL AND a.expires_at <= now() AND a.id <> ALL ($2)
-			ORDER BY a.expires_at
-			LIMIT $1`, limit-len(expired), tried)
-		if err != nil {
-			return expired, errors.Join(append(failures, err)...)
-		}
-		if len(ids) == 0 {
+	ids, err := queryValues[uuid.UUID](ctx, db.pool, `
+		SELECT id FROM tool_approvals WHERE decision IS NULL AND expires_at <= now() ORDER BY expires_at`)
+	failures := []error{err}
+	for _, id := range ids {
+		if len(expired) >= limit || ctx.Err() != nil {
 			break
 		}
-		tried = append(tried, ids...)
-		for _, id := range ids {
-			ended, err := db.expireToolCall(ctx, id)
-			switch {
-			case err == nil:
-				expired = append(expired, ended...)
-			case ctx.Err() != nil:
-				return expired, errors.Join(append(failures, err)...)
-			case !errors.Is(err, chat.ErrNoToolCall):
-				failures = append(failures, fmt.Errorf("approval %s: %w", id, err))
-			}
+		ended, err := db.expireToolCall(ctx, id)
+		expired = append(expired, ended...)
+		if err != nil && !errors.Is(err, chat.ErrNoToolCall) {
+			failures = append(failures, fmt.Errorf("approval %s: %w", id, err))
 		}
 	}
 	return expired, errors.Join(failures...)

@@ -13,57 +13,40 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// queueToolUses counts the calls of an answer and adds them to the audit log, if the condition holds. It does nothing
-// for an answer without calls. The parameters of the condition are the answer $1, the run $2 and the server $3.
+// queueToolUses counts the calls of an answer and adds them to the audit log, if the condition holds. The parameters of
+// the condition are the answer $1, the run $2 and the server $3.
 func queueToolUses(batch *pgx.Batch, o chat.Outcome, condition string) {
-	n := len(o.ToolUses)
-	if n == 0 {
-		return
-	}
-	ids, tools, titles := make([]uuid.UUID, n), make([]string, n), make([]string, n)
-	rules, states, sums, durations := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
-	decisions := make([]string, n)
 	for i, use := range o.ToolUses {
-		ids[i], tools[i], titles[i] = uuidv7.New(), storable(use.Name), storable(use.Title)
-		sum := sha256.Sum256([]byte(use.Arguments))
-		rules[i], states[i], sums[i] = string(use.Rule), string(use.State), hex.EncodeToString(sum[:])
+		sum, decision := sha256.Sum256([]byte(use.Arguments)), ""
 		if use.Approval != nil {
-			decisions[i] = string(use.Approval.State)
+			decision = string(use.Approval.State)
 		}
-		durations[i] = storableCount(int(use.Duration.Milliseconds()))
+		batch.Queue(`
+			WITH counted AS (
+			    INSERT INTO tool_usage (message_id, ordinal, organization_id, date, skill_id, tool, title, failed, duration_ms)
+			    SELECT $1, $8::int, $4, `+japanToday+`, $6, $9::text, $10::text, $12::text <> 'success', $14::int
+			    WHERE `+condition+`
+			    ON CONFLICT (message_id, ordinal) DO NOTHING
+			    RETURNING ordinal
+			)
+			INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+			                          target_id, target_label, details)
+			SELECT $7, $4, 'user', $5, coalesce(p.name, ''), coalesce(p.email, ''), '`+string(org.ActionToolCall)+`',
+			       '`+org.TargetTool+`', $9, $10, jsonb_build_array(
+			           jsonb_build_object('field', 'skill', 'after', coalesce(s.name, '')),
+			           jsonb_build_object('field', 'arguments_sha256', 'after', $13::text),
+			           jsonb_build_object('field', 'rule', 'after', $11::text),
+			           jsonb_build_object('field', 'outcome', 'after', $12::text),
+			           jsonb_build_object('field', 'duration_ms', 'after', $14::text))
+			           || CASE WHEN $15::text = '' THEN '[]'
+			              ELSE jsonb_build_array(jsonb_build_object('field', 'decision', 'after', $15::text)) END
+			FROM counted
+			LEFT JOIN users p ON p.organization_id = $4 AND p.id = $5
+			LEFT JOIN skills s ON s.id = $6`,
+			o.MessageID, o.Run, o.ServerID, o.Owner.OrganizationID, o.Owner.UserID, o.SkillID, uuidv7.New(), i+1,
+			storable(use.Name), storable(use.Title), use.Rule, use.State, hex.EncodeToString(sum[:]),
+			storableCount(int(use.Duration.Milliseconds())), decision)
 	}
-	batch.Queue(`
-		WITH used AS (
-		    SELECT *
-		    FROM unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[],
-		                $14::text[])
-		        WITH ORDINALITY AS u (id, tool, title, rule, state, sum, duration_ms, decision, ordinal)
-		    WHERE `+condition+`
-		), counted AS (
-		    INSERT INTO tool_usage (message_id, ordinal, organization_id, date, skill_id, tool, title, failed, duration_ms)
-		    SELECT $1, ordinal, $4, `+japanToday+`, $6, tool, title, state <> 'success', duration_ms
-		    FROM used
-		    ON CONFLICT (message_id, ordinal) DO NOTHING
-		    RETURNING ordinal
-		)
-		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
-		                          target_id, target_label, details)
-		SELECT used.id, $4, 'user', $5, coalesce(p.name, ''), coalesce(p.email, ''), '`+string(org.ActionToolCall)+`',
-		       '`+org.TargetTool+`', used.tool, used.title, jsonb_build_array(
-		           jsonb_build_object('field', 'skill', 'after', coalesce(s.name, '')),
-		           jsonb_build_object('field', 'arguments_sha256', 'after', used.sum),
-		           jsonb_build_object('field', 'rule', 'after', used.rule),
-		           jsonb_build_object('field', 'outcome', 'after', used.state),
-		           jsonb_build_object('field', 'duration_ms', 'after', used.duration_ms::text))
-		           || CASE WHEN used.decision = '' THEN '[]'
-		              ELSE jsonb_build_array(jsonb_build_object('field', 'decision', 'after', used.decision)) END
-		FROM used
-		JOIN counted USING (ordinal)
-		LEFT JOIN users p ON p.organization_id = $4 AND p.id = $5
-		LEFT JOIN skills s ON s.id = $6
-		ORDER BY used.ordinal`,
-		o.MessageID, o.Run, o.ServerID, o.Owner.OrganizationID, o.Owner.UserID, o.SkillID, ids, tools, titles, rules,
-		states, sums, durations, decisions)
 }
 
 // isEndedNow is the condition of queueToolUses that the current transaction has ended the run.

@@ -49,7 +49,7 @@ function endpoint(method, path, shared, operation) {
 
 /** The paths that the app never calls: they are for other programs and for redirected browsers. */
 const foreign =
-  /^\/(external|\.well-known|mcp|metrics|healthz|readyz)(\/|$)|^\/v1\/(oidc|saml)\/|^\/v1\/tool-connection\/callback$/
+  /^\/(external|\.well-known|mcp|metrics|healthz|readyz)(\/|$)|^\/v1\/(oidc|saml)\/|^\/v1\/tool-connection\/[^/]+\/callback$/
 
 /** The operations of other paths that the app never calls by name. It streams answers with its own client. */
 const uncalled = new Set(

@@ -103,7 +103,7 @@ var access = map[string]rule{
 	"POST /v1/tool-server/{tool_server_id}/connection":   {may: everybody, status: 404, names: aToolServer},
 	"DELETE /v1/tool-server/{tool_server_id}/connection": {may: everybody, status: 404, names: aToolServer},
 	"GET /v1/tool-connection":                            {may: everybody, status: 200},
-	"GET /v1/tool-connection/callback":                   {status: 303},
+	"GET /v1/tool-connection/{tool_server_id}/callback":  {status: 303},
 
 	"POST /v1/auth-type": {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/auth-type/qr-code": {status: 200, body: with(map[string]any{

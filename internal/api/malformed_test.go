@@ -14,7 +14,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
-	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
@@ -145,7 +144,7 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 			// Slack, OpenID providers and authorization servers of tools redirect browsers to callbacks, which report
 			// errors on the next page.
 			if p.Value.In == openapi3.ParameterInQuery && !strings.HasPrefix(path, "/v1/oidc/") &&
-				path != toolserver.CallbackPath && !strings.HasPrefix(path, "/external/slack/") {
+				!strings.HasPrefix(path, "/v1/tool-connection/") && !strings.HasPrefix(path, "/external/slack/") {
 				found++
 				f.refused(route+"?"+p.Value.Name, call{
 					method: method, path: path + "?" + p.Value.Name + "=a%00b",

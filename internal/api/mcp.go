@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,13 +41,10 @@ type mcpServer struct {
 	whole, stream http.Handler
 
 	origin string // Of the public URL.
-
-	mu      sync.Mutex
-	running map[runningKey]context.CancelFunc // Guarded by mu. Nil if several calls have the same key.
 }
 
 func (s *Server) newMCP() *mcpServer {
-	m := &mcpServer{Server: s, running: make(map[runningKey]context.CancelFunc)}
+	m := &mcpServer{Server: s}
 	server := sdk.NewServer(&sdk.Implementation{
 		Name: "tsumugi", Title: "Tsumugi", Version: s.cfg.Version, WebsiteURL: s.cfg.PublicURL,
 	}, &sdk.ServerOptions{
@@ -113,14 +109,12 @@ func refuseMCPStream(w http.ResponseWriter, _ *http.Request) error {
 type mcpMessage struct {
 	method string
 	target string // The name of a tool or the URI of a resource.
-	id     string // The id of a request in JSON, or of the request that the message cancels.
 }
 
 // The methods that the server distinguishes.
 const (
 	methodCallTool     = "tools/call"
 	methodReadResource = "resources/read"
-	methodCanceled     = "notifications/cancelled"
 )
 
 // parseMCP parses a message of JSON-RPC.
@@ -135,9 +129,8 @@ func parseMCP(body []byte) (m mcpMessage, err error) {
 		return m, err
 	}
 	var params struct {
-		Name      string          `json:"name"`
-		URI       string          `json:"uri"`
-		RequestID json.RawMessage `json:"requestId"`
+		Name string `json:"name"`
+		URI  string `json:"uri"`
 	}
 	if envelope.Params != nil && json.Unmarshal(envelope.Params, &params) != nil {
 		return m, fault.InvalidField("params", "値の型が正しくありません。")
@@ -147,14 +140,12 @@ func parseMCP(body []byte) (m mcpMessage, err error) {
 	if err == nil && (id != math.Trunc(id) || math.Abs(id) >= 1<<53) {
 		return m, fault.InvalidField("id", "2の53乗未満の整数か、文字列を指定してください。")
 	}
-	m = mcpMessage{method: envelope.Method, target: params.Name, id: string(envelope.ID)}
+	m = mcpMessage{method: envelope.Method, target: params.Name}
 	switch m.method {
 	case "": // This server sends no requests, so clients send no responses.
 		return m, fault.InvalidField("method", "必須の項目です。")
 	case methodReadResource:
 		m.target = params.URI
-	case methodCanceled:
-		m.id = string(params.RequestID)
 	}
 	return m, nil
 }
@@ -192,34 +183,21 @@ func (m *mcpServer) serve(c *call) error {
 	if !c.actor.HasScope(message.scopes()...) {
 		return errScope()
 	}
-	ctx, cancel := context.WithCancel(c.ctx())
-	defer cancel()
-	handler, w := m.whole, http.ResponseWriter(patientWriter{c.w})
-	// Programs may use the same request ids.
-	client := strings.Join([]string{c.actor.ID.String(), c.actor.Session.String(), c.r.UserAgent()}, " ")
-	key := runningKey{client, message.id}
-	limited := ctx
-	switch {
-	case message.method == methodCallTool && message.target == toolAsk:
-		defer m.run(key, cancel)()
-		handler = m.stream
-		w.Header().Set("X-Accel-Buffering", "no")
-		w = canceledWriter{w, ctx}
-	case message.method == methodCanceled:
-		m.cancel(key)
-	default:
-		var end context.CancelFunc
-		limited, end = context.WithTimeout(ctx, callTimeout)
-		defer end()
-	}
 	// The SDK passes the values of a request's context on, but not its end.
-	r := c.r.WithContext(context.WithValue(ctx, mcpCallKey{}, c))
-	c.r = c.r.WithContext(limited)
+	r, handler := c.r.WithContext(context.WithValue(c.ctx(), mcpCallKey{}, c)), m.whole
+	if message.method == methodCallTool && message.target == toolAsk {
+		handler = m.stream
+		c.w.Header().Set("X-Accel-Buffering", "no")
+	} else {
+		ctx, cancel := context.WithTimeout(c.ctx(), callTimeout)
+		defer cancel()
+		c.r = c.r.WithContext(ctx)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if r.Header.Get("Accept") == "" { // RFC 9110, section 12.5.1: any type.
 		r.Header.Set("Accept", "*/*")
 	}
-	handler.ServeHTTP(w, r)
+	handler.ServeHTTP(patientWriter{c.w}, r)
 	return nil
 }
 
@@ -228,23 +206,6 @@ func (m *mcpServer) serve(c *call) error {
 func mcpCall(ctx context.Context) *call {
 	return ctx.Value(mcpCallKey{}).(*call) //nolint:forcetypeassert // Set by serve.
 }
-
-// canceledWriter writes nothing after a request was canceled. The SDK sometimes writes a response then, which the
-// protocol forbids.
-type canceledWriter struct {
-	http.ResponseWriter
-	ctx context.Context //nolint:containedctx // Of the request.
-}
-
-func (w canceledWriter) Write(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap returns the writer for http.ResponseController.
-func (w canceledWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // protect turns a panic into an error, because the SDK calls its handlers in goroutines that do not recover.
 func protect(err *error) {
@@ -263,32 +224,4 @@ func (s *Server) explain(c *call, err error) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// runningKey identifies a running request for its cancellation, which is a separate HTTP request in revisions before
-// 2026-07-28. Without sessions, two programs with the same token may use the same id.
-type runningKey struct{ client, id string }
-
-// run registers a running request and returns the function that removes it.
-func (m *mcpServer) run(key runningKey, cancel context.CancelFunc) (end func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, taken := m.running[key]; taken {
-		cancel = nil // A cancellation would not say which of them it means.
-	}
-	m.running[key] = cancel
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.running, key)
-	}
-}
-
-// cancel cancels a running request.
-func (m *mcpServer) cancel(key runningKey) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if cancel := m.running[key]; cancel != nil {
-		cancel()
-	}
 }

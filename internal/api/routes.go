@@ -9,7 +9,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
-	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
@@ -300,7 +299,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/tool-server/{tool_server_id}/connection", s.call(writes, s.connectToolServer))
 	})
 	r.With(withToolLimit, s.limitAddress(ratelimit.KindSignIn)).
-		Get(toolserver.CallbackPath, s.handle(s.toolConnected))
+		Get("/v1/tool-connection/{tool_server_id}/callback", s.handle(s.toolConnected))
 
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.call(waits, s.askMessageAndWait))

@@ -30,15 +30,16 @@ func (s *Server) listTools(c *call) (any, error) {
 
 func (s *Server) listToolServers(c *call) (any, error) {
 	servers, err := s.Tools.Servers(c.ctx(), c.actor)
-	return ToolServerList{Items: convert(servers, toToolServer)}, err
+	return ToolServerList{Items: convert(servers, s.toToolServer)}, err
 }
 
-func toToolServer(server toolserver.Server) ToolServer {
+func (s *Server) toToolServer(server toolserver.Server) ToolServer {
 	return ToolServer{
 		ID: server.ID, Key: server.Key, Name: server.Name, URL: server.URL, Auth: string(server.Auth),
 		HeaderName: server.HeaderName, ClientID: server.ClientID, HasSecret: server.HasSecret, Enabled: server.Enabled,
 		Everyone: server.Everyone, CheckedAt: utc(server.CheckedAt), Failure: server.Failure,
 		Tools: convert(server.Tools, toOrganizationTool), Groups: toGroups(server),
+		RedirectURL: s.Tools.RedirectURL(server.ID),
 	}
 }
 
@@ -64,10 +65,7 @@ func toOrganizationTool(t toolserver.Tool) OrganizationTool {
 	return OrganizationTool{
 		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
 		Schema: string(t.Accepted.Schema), State: state, Refused: t.Refused, OfferedSha256: offered,
-		Claims: ToolClaims{
-			ReadOnly: claims.ReadOnly, Destructive: claims.Destructive, Idempotent: claims.Idempotent,
-			OpenWorld: claims.OpenWorld,
-		},
+		Claims:  ToolClaims(claims),
 		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
 		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 	}
@@ -82,7 +80,7 @@ func (s *Server) addToolServer(c *call, req ToolServerPostRequest) (any, error) 
 		Key: req.Key, Name: &req.Name, URL: &req.URL, Auth: new(toolserver.Auth(req.Auth)), HeaderName: &req.HeaderName,
 		ClientID: &req.ClientID, Secret: &req.Secret, Everyone: req.Everyone, GroupIDs: groups,
 	})
-	return created(toToolServer(server)), err
+	return created(s.toToolServer(server)), err
 }
 
 func (s *Server) editToolServer(c *call, req ToolServerPutRequest) (any, error) {
@@ -97,7 +95,7 @@ func (s *Server) editToolServer(c *call, req ToolServerPutRequest) (any, error) 
 		return nil, err
 	}
 	server, err := s.Tools.Edit(c.ctx(), c.actor, c.pathID, draft)
-	return toToolServer(server), err
+	return s.toToolServer(server), err
 }
 
 func (s *Server) removeToolServer(c *call) (any, error) {
@@ -106,19 +104,19 @@ func (s *Server) removeToolServer(c *call) (any, error) {
 
 func (s *Server) discoverTools(c *call) (any, error) {
 	server, err := s.Tools.Discover(c.ctx(), c.actor, c.pathID)
-	return toToolServer(server), err
+	return s.toToolServer(server), err
 }
 
 func (s *Server) editTool(c *call, req ToolPutRequest) (any, error) {
 	server, err := s.Tools.EditTool(c.ctx(), c.actor, c.pathID, chi.URLParam(c.r, "tool_name"), toolserver.ToolDraft{
 		Rule: (*tool.Rule)(req.Rule), ReadOnly: req.ReadOnly, Idempotent: req.Idempotent,
 	})
-	return toToolServer(server), err
+	return s.toToolServer(server), err
 }
 
 func (s *Server) acceptTool(c *call, req ToolAcceptRequest) (any, error) {
 	server, err := s.Tools.Accept(c.ctx(), c.actor, c.pathID, chi.URLParam(c.r, "tool_name"), req.OfferedSha256)
-	return toToolServer(server), err
+	return s.toToolServer(server), err
 }
 
 func (s *Server) listToolConnections(c *call) (any, error) {
@@ -144,9 +142,14 @@ func (s *Server) disconnectToolServer(c *call) (any, error) {
 // toolConnected handles a browser that an authorization server redirects to this server, and redirects it to the
 // settings with the result.
 func (s *Server) toolConnected(w http.ResponseWriter, r *http.Request) error {
+	serverID, err := pathID(r)
+	if err != nil {
+		return err
+	}
 	query, outcome := r.URL.Query(), url.Values{"result": {"connected"}}
 	back := toolserver.Callback{
-		State: query.Get("state"), Code: query.Get("code"), Error: query.Get("error"), Issuer: query.Get("iss"),
+		ServerID: serverID, State: query.Get("state"), Code: query.Get("code"), Error: query.Get("error"),
+		Issuer: query.Get("iss"),
 	}
 	if found, err := r.Cookie(s.cookie(toolCookie, 0).Name); err == nil {
 		back.Browser = found.Value

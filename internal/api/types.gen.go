@@ -4575,10 +4575,13 @@ type ToolServer struct {
 	ID         openapi_types.UUID `json:"id"`
 
 	// Key The prefix of the names of its tools.
-	Key   string             `json:"key"`
-	Name  string             `json:"name"`
-	Tools []OrganizationTool `json:"tools"`
-	URL   string             `json:"url"`
+	Key  string `json:"key"`
+	Name string `json:"name"`
+
+	// RedirectURL To register at the authorization server of a server with OAuth. Each server has its own.
+	RedirectURL string             `json:"redirect_url"`
+	Tools       []OrganizationTool `json:"tools"`
+	URL         string             `json:"url"`
 }
 
 // ToolServerAuth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.

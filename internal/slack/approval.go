@@ -30,40 +30,32 @@ func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
 	if a.State != chat.ApprovalWaiting {
 		return blocks
 	}
-	if a.Cause == chat.CauseInput {
-		return append(blocks, inputBlocks(a, thread)...)
-	}
-	text, whole := readable(a.Arguments)
-	if cause := approvalCauses[a.Cause]; cause != "" {
-		blocks = append(blocks, note(cause))
-	}
-	blocks = append(blocks, paragraph(text))
-	if !whole {
-		blocks = append(blocks, note("⚠️ 長いため、一部だけを表示しています。「アプリで開く」から全体を確かめて、承認してください。"))
-	}
-	value := a.ID.String() + ":" + hex.EncodeToString(a.ArgumentsSHA256)
 	var buttons []slackgo.BlockElement
-	if whole { // Nothing is approved that was not shown.
-		buttons = append(buttons, button(actionApprove, value, "承認").WithStyle(slackgo.StylePrimary))
+	until := a.ExpiresAt.In(japan.Zone).Format("1月2日 15:04")
+	if a.Cause == chat.CauseInput { // The form is shown in the app only.
+		blocks = append(blocks, note("入力は、アプリで質問した人だけが行えます。"+until+"までに送信しないと、入力なしで回答を続けます。"))
+	} else {
+		text, whole := readable(a.Arguments)
+		if cause := approvalCauses[a.Cause]; cause != "" {
+			blocks = append(blocks, note(cause))
+		}
+		blocks = append(blocks, paragraph(text))
+		value := a.ID.String() + ":" + hex.EncodeToString(a.ArgumentsSHA256)
+		if whole { // Nothing is approved that was not shown.
+			buttons = append(buttons, button(actionApprove, value, "承認").WithStyle(slackgo.StylePrimary))
+		} else {
+			blocks = append(blocks, note("⚠️ 長いため、一部だけを表示しています。「アプリで開く」から全体を確かめて、承認してください。"))
+		}
+		buttons = append(buttons, button(actionDeny, value, "拒否"))
+		blocks = append(blocks, note("承認または拒否できるのは、質問した人だけです。"+until+"までに承認しないと、実行せずに回答を続けます。"))
 	}
-	buttons = append(buttons, button(actionDeny, value, "拒否"))
 	if thread != "" {
 		buttons = append(buttons, button(actionOpen, a.ID.String(), "アプリで開く").WithURL(thread))
 	}
-	return append(blocks,
-		note("承認または拒否できるのは、質問した人だけです。"+a.ExpiresAt.In(japan.Zone).Format("1月2日 15:04")+
-			"までに承認しないと、実行せずに回答を続けます。"),
-		slackgo.NewActionBlock("", buttons...))
-}
-
-// inputBlocks returns the blocks of a request for input. The form is shown in the app only.
-func inputBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
-	blocks := []slackgo.Block{note("入力は、アプリで質問した人だけが行えます。" + a.ExpiresAt.In(japan.Zone).Format("1月2日 15:04") +
-		"までに送信しないと、入力なしで回答を続けます。")}
-	if thread == "" {
+	if len(buttons) == 0 {
 		return blocks
 	}
-	return append(blocks, slackgo.NewActionBlock("", button(actionOpen, a.ID.String(), "アプリで開く").WithURL(thread)))
+	return append(blocks, slackgo.NewActionBlock("", buttons...))
 }
 
 // approvalCauses maps causes to texts for people.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/width"
+
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -67,28 +69,14 @@ var (
 	spaced   = regexp.MustCompile(`,\s`)
 	// Python's operator of the remainder.
 	remainder = regexp.MustCompile(`%[\d(]`)
+
+	operators = strings.NewReplacer("×", "*", "✕", "*", "÷", "/", "−", "-", "―", "-", "ー", "-", "¥", "")
 )
 
 // normalize converts an expression to the syntax of Go: half-width characters, and numbers without units.
 func normalize(expression string) (string, error) {
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case r >= '！' && r <= '～': // The full-width forms of ASCII.
-			return r - '！' + '!'
-		case r == '×' || r == '✕' || r == '＊':
-			return '*'
-		case r == '÷':
-			return '/'
-		case r == '−' || r == '―' || r == 'ー':
-			return '-'
-		case r == '　' || r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r == '¥' || r == '￥':
-			return -1
-		}
-		return r
-	}, expression)
-	text = strings.ReplaceAll(spaced.ReplaceAllString(text, ";"), " ", "")
+	text := operators.Replace(width.Fold.String(expression))
+	text = strings.Join(strings.Fields(spaced.ReplaceAllString(text, ";")), "")
 	if strings.Contains(text, "//") || strings.Contains(text, "/*") { // Comments of Go, which its parser skips.
 		return "", fault.Errorf(fault.Invalid, "// と /* は使えません。割り算は / です。")
 	}
@@ -115,10 +103,7 @@ func normalize(expression string) (string, error) {
 
 // calculate returns the value of an expression as a text.
 func calculate(expression, unit string) (string, error) {
-	divisor, known := units[unit]
-	if unit == "" {
-		divisor, known = "1", true
-	}
+	divisor, known := units[cmp.Or(unit, "円")]
 	if !known {
 		return "", fault.Errorf(fault.Invalid, "単位は 千円、万円、百万円、億円 のどれかを指定してください。")
 	}
@@ -230,8 +215,18 @@ func call(e *ast.CallExpr) (*big.Rat, error) {
 		}
 	}
 	switch name.Name {
-	case "sum", "average", "min", "max":
-		return fold(name.Name, values)
+	case "min":
+		return slices.MinFunc(values, (*big.Rat).Cmp), nil
+	case "max":
+		return slices.MaxFunc(values, (*big.Rat).Cmp), nil
+	case "sum":
+		return sum(values)
+	case "average":
+		total, err := sum(values)
+		if err != nil {
+			return nil, err
+		}
+		return binary(total, token.QUO, big.NewRat(int64(len(values)), 1))
 	case "abs":
 		if len(values) == 1 {
 			return values[0].Abs(values[0]), nil
@@ -250,24 +245,14 @@ func call(e *ast.CallExpr) (*big.Rat, error) {
 	return nil, fault.Errorf(fault.Invalid, "関数 %s の引数の数が正しくありません。", name.Name)
 }
 
-// fold combines values to one.
-func fold(name string, values []*big.Rat) (*big.Rat, error) {
-	result := values[0]
-	var err error
-	for _, v := range values[1:] {
-		switch {
-		case name == "min" && v.Cmp(result) < 0, name == "max" && v.Cmp(result) > 0:
-			result = v
-		case name == "sum" || name == "average":
-			if result, err = binary(result, token.ADD, v); err != nil {
-				return nil, err
-			}
+func sum(values []*big.Rat) (total *big.Rat, err error) {
+	total = new(big.Rat)
+	for _, v := range values {
+		if total, err = binary(total, token.ADD, v); err != nil {
+			return nil, err
 		}
 	}
-	if name == "average" {
-		return binary(result, token.QUO, new(big.Rat).SetInt64(int64(len(values))))
-	}
-	return result, nil
+	return total, nil
 }
 
 // whole returns a whole number between bounds.
@@ -293,18 +278,16 @@ func roundTo(how string, values []*big.Rat) (*big.Rat, error) {
 		scale.Inv(scale)
 	}
 	scaled := new(big.Rat).Mul(values[0], scale)
-	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // Rounds down.
-	up := false
-	switch half := new(big.Int).Lsh(rest, 1).Cmp(scaled.Denom()); how {
-	case "ceil":
-		up = rest.Sign() > 0
+	result := new(big.Int)
+	switch how {
 	case "round":
-		up = half > 0 || half == 0 && scaled.Sign() > 0
+		result.SetString(scaled.FloatString(0), 10)
+	case "ceil":
+		result.Neg(result.Div(result.Neg(scaled.Num()), scaled.Denom()))
+	default:
+		result.Div(scaled.Num(), scaled.Denom()) // Rounds down.
 	}
-	if up {
-		quotient.Add(quotient, big.NewInt(1))
-	}
-	return bounded(scaled.Quo(scaled.SetInt(quotient), scale))
+	return bounded(scaled.Quo(scaled.SetInt(result), scale))
 }
 
 // power returns base to the power of a whole exponent.
@@ -330,22 +313,12 @@ func power(base, exponent *big.Rat) (*big.Rat, error) {
 // format returns a number with commas. exact is false if it was rounded to maxDigits decimal places.
 func format(r *big.Rat) (text string, exact bool) {
 	places, exact := r.FloatPrec()
-	if places > maxDigits {
+	if !exact || places > maxDigits {
 		places, exact = maxDigits, false
 	}
-	if !exact {
-		places = maxDigits
-	}
-	integer, fraction, hasFraction := strings.Cut(r.FloatString(places), ".")
-	sign := ""
-	if strings.HasPrefix(integer, "-") {
-		sign, integer = "-", integer[1:]
-	}
-	for at := len(integer) - 3; at > 0; at -= 3 {
+	integer, fraction, _ := strings.Cut(r.FloatString(places), ".")
+	for at := len(integer) - 3; at > 0 && integer[at-1] != '-'; at -= 3 {
 		integer = integer[:at] + "," + integer[at:]
 	}
-	if hasFraction {
-		return sign + integer + "." + fraction, exact
-	}
-	return sign + integer, exact
+	return strings.TrimSuffix(integer+"."+fraction, "."), exact
 }

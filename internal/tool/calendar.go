@@ -198,8 +198,7 @@ func describeDay(b *strings.Builder, day, today time.Time) {
 	if day.Year() < firstHolidays {
 		fmt.Fprintf(b, "祝日: %d年より前の祝日は調べられない\n", firstHolidays)
 	} else {
-		name, open := holiday(day), "はい"
-		name = cmp.Or(name, "祝日ではない")
+		name, open := cmp.Or(holiday(day), "祝日ではない"), "はい"
 		if !isBusinessDay(day) {
 			open = "いいえ"
 		}
@@ -235,12 +234,8 @@ func describeSpan(from, until time.Time) string {
 	return text + fmt.Sprintf("営業日: %d日（初日を含めない）\n", open)
 }
 
-func sign(n int) int {
-	if n < 0 {
-		return -1
-	}
-	return 1
-}
+// sign returns -1 for a negative number, else 1.
+func sign(n int) int { return cmp.Or(cmp.Compare(n, 0), 1) }
 
 // describeMonth lists the holidays of a month and counts its business days.
 func describeMonth(text string) (string, error) {

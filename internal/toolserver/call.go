@@ -170,7 +170,7 @@ func (s *Service) close(connected *session) {
 // recheck reads the definitions of a server again if they were last read long ago, and refuses a tool that has changed.
 // It also reads them if the SDK needs the definition, to send arguments as headers.
 func (s *Service) recheck(ctx context.Context, connected *session, server Server, t Tool) error {
-	fresh := server.CheckedAt != nil && server.ReadAt.Sub(*server.CheckedAt) < s.cfg.RecheckAfter && server.Failure == ""
+	fresh := server.CheckedAt != nil && server.ReadAt.Sub(*server.CheckedAt) < recheckAfter && server.Failure == ""
 	if fresh && !bytes.Contains(t.Accepted.Schema, []byte(`"x-mcp-header"`)) {
 		return nil
 	}
@@ -245,63 +245,25 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 }
 
 var (
-	// The places in the schema, the keyword and the rest of an error of the jsonschema package.
-	schemaErrorForm = regexp.MustCompile(`(?s)^((?:validating \S+: )+)(?:(\w+): )?(.*)$`)
+	// The last place in the schema, and the rest, of an error of the jsonschema package.
+	schemaErrorForm = regexp.MustCompile(`(?s)^(?:validating (\S+): )+(.*)$`)
 	propertyForm    = regexp.MustCompile(`/properties/([^/:\s]+)`)
-	quotedForm      = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	limitForm       = regexp.MustCompile(`than (?:or equal to )?(-?\d+(?:\.\d*[1-9])?)[.0]*$`)
 )
 
-// schemaTypes are the types of JSON Schema for people.
-var schemaTypes = strings.NewReplacer(
-	"string", "文字列", "integer", "整数", "number", "数値", "boolean", "trueかfalse", "array", "配列", "object", "オブジェクト",
-	", ", "か",
-)
-
-// schemaLimits are the rules of the keywords with a limit, for people.
-var schemaLimits = map[string]string{
-	"minimum": "%s以上の値にしてください。", "maximum": "%s以下の値にしてください。",
-	"exclusiveMinimum": "%sより大きい値にしてください。", "exclusiveMaximum": "%sより小さい値にしてください。",
-	"minLength": "%s文字以上にしてください。", "maxLength": "%s文字以内にしてください。",
-	"minItems": "%s件以上にしてください。", "maxItems": "%s件以内にしてください。",
-}
-
-// mismatch returns an error of the jsonschema package in Japanese, with the field. Errors of rare keywords are not
-// translated.
+// mismatch returns the reason in an error of the jsonschema package after the name of the argument.
 func mismatch(err error) string {
 	form := schemaErrorForm.FindStringSubmatch(err.Error())
 	if form == nil {
 		return err.Error()
 	}
-	var fields []string
-	above := ""
-	for place := range strings.SplitSeq(strings.TrimSuffix(form[1], ": "), ": ") {
-		for _, name := range propertyForm.FindAllStringSubmatch(strings.TrimPrefix(place, above), -1) {
-			fields = append(fields, name[1])
-		}
-		above = place
+	var names []string
+	for _, name := range propertyForm.FindAllStringSubmatch(form[1], -1) {
+		names = append(names, name[1])
 	}
-	field := ""
-	if len(fields) > 0 {
-		field = "「" + strings.Join(fields, ".") + "」: "
+	if names == nil { // All arguments together, for example without a required one.
+		return form[2]
 	}
-	keyword, rest := form[2], form[3]
-	last := func(mark string) string { return rest[strings.LastIndex(rest, mark)+len(mark):] }
-	names := func(mark string) string { return strings.Join(quotedForm.FindAllString(last(mark), -1), "、") }
-	limit := limitForm.FindStringSubmatch(rest)
-	switch {
-	case keyword == "type" && strings.Contains(rest, "want "):
-		return field + schemaTypes.Replace(strings.ReplaceAll(names("want "), `"`, "")) + "で指定してください。"
-	case keyword == "required":
-		return field + "必須の項目がありません: " + names("missing properties: ")
-	case keyword == "" && strings.Contains(rest, "additional properties "):
-		return field + "定義にない項目があります: " + names("additional properties ")
-	case keyword == "enum" && strings.Contains(rest, "any of: "):
-		return field + "次のいずれかを指定してください: " + last("any of: ")
-	case schemaLimits[keyword] != "" && limit != nil:
-		return field + fmt.Sprintf(schemaLimits[keyword], limit[1])
-	}
-	return field + "定義に合わない値です（" + strings.TrimPrefix(keyword+": "+rest, ": ") + "）。"
+	return "「" + strings.Join(names, ".") + "」: " + form[2]
 }
 
 // codeToolError is the code of an error that the tool has reported.
@@ -383,9 +345,9 @@ func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UU
 	return s.store.ToolServer(ctx, actor.OrganizationID, id)
 }
 
-// readTools reads the tools of a server within DiscoveryTimeout.
+// readTools reads the tools of a server within discoveryTimeout.
 func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Server) ([]Tool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, discoveryTimeout, errSlow)
 	defer cancel()
 	connected, err := s.connect(ctx, owner, server)
 	if err != nil {

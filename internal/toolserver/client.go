@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	maxResponse  = 1 << 20 // Bytes of the body of a response, decompressed.
-	maxRequests  = 50      // Of an exchange. It needs fewer, with maxToolPages.
-	maxTold      = 500     // Characters of a text by the server in an error.
-	sessionGrace = 10 * time.Second
+	maxResponse  = 1 << 20     // Bytes of the body of a response, decompressed.
+	maxRequests  = 50          // Of an exchange. It needs fewer, with maxToolPages.
+	maxTold      = 500         // Characters of a text by the server in an error.
+	requestLimit = time.Minute // Of a request that does not end with the context of its exchange.
 )
 
 // ConnectorConfig configures a Connector.
@@ -118,23 +118,22 @@ func (b *bounded) fail(err error) {
 
 // RoundTrip implements http.RoundTripper.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	fail := b.fail
-	if r.Method == http.MethodDelete { // The SDK ends a session after a failure, whose reason must not be lost.
-		fail = func(error) {}
-	} else if b.requests.Add(1) > maxRequests { // The SDK responds to each request of the server.
-		fail(errTooMany)
-		return nil, errTooMany
-	}
 	r = r.Clone(r.Context())
 	maps.Copy(r.Header, b.header)
+	if r.Method == http.MethodDelete { // The SDK ends a session after a failure, whose reason must not be lost.
+		return b.base.RoundTrip(r)
+	}
+	if b.requests.Add(1) > maxRequests { // The SDK responds to each request of the server.
+		b.fail(errTooMany)
+		return nil, errTooMany
+	}
 	response, err := b.base.RoundTrip(r)
 	if err != nil {
-		fail(connectFailure(err))
+		b.fail(connectFailure(err))
 		return nil, err
 	}
-	fail(statusFailure(response))
 	b.mu.Lock()
-	b.body = nil
+	b.failure, b.body = statusFailure(response), nil
 	b.mu.Unlock()
 	response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse, exchange: b}
 	return response, nil
@@ -237,12 +236,8 @@ func withoutRequests(next sdk.MethodHandler) sdk.MethodHandler {
 // asks for the person's input or for a model. oauth is nil for a server without OAuth.
 func (c *Connector) connect(ctx context.Context, address string, header http.Header, oauth *signIn) (*session, error) {
 	exchange := &bounded{base: c.transport, header: header}
-	limit := sessionGrace
-	if deadline, ok := ctx.Deadline(); ok {
-		limit += time.Until(deadline)
-	}
 	transport := &sdk.StreamableClientTransport{
-		Endpoint: address, HTTPClient: httpClient(exchange, limit), MaxRetries: -1, DisableStandaloneSSE: true,
+		Endpoint: address, HTTPClient: httpClient(exchange, requestLimit), MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: maxResponse,
 	}
 	if oauth != nil {

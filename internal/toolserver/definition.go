@@ -1,7 +1,6 @@
 package toolserver
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,18 +168,15 @@ func (w *schemaWalk) visit(value any, depth int) error {
 			if err := w.visit(item, depth+1); err != nil {
 				return err
 			}
-			if w.onlySize {
-				continue
-			}
 			ref, isText := item.(string)
-			if isText && name == "$id" && depth > 0 {
+			switch {
+			case w.onlySize || !isText:
+			case name == "$id" && depth > 0:
 				return errSchemaBase
-			}
-			if !isText || name != "$ref" && name != "$dynamicRef" && name != "$recursiveRef" {
-				continue
-			}
-			if err := w.follow(ref, depth); err != nil {
-				return err
+			case name == "$ref" || name == "$dynamicRef" || name == "$recursiveRef":
+				if err := w.follow(ref, depth); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -217,11 +214,6 @@ func resolvePointer(root any, ref string) (any, bool) {
 func (d Definition) Digest() string {
 	d.Claims, d.Earlier = Claims{}, nil
 	return hashOf(d)
-}
-
-// same reports whether two definitions have the same digest.
-func (d Definition) same(other Definition) bool {
-	return d.Title == other.Title && d.Description == other.Description && bytes.Equal(d.Schema, other.Schema)
 }
 
 // Change is a difference between two definitions, for people.
@@ -309,11 +301,11 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 		}
 		t.Gone, t.Refused, t.Offered = false, f.Refused, nil
 		switch {
-		case t.Accepted.same(f.Accepted):
+		case t.Accepted.Digest() == f.Accepted.Digest():
 			t.Accepted.Claims = f.Accepted.Claims
 		case !s.accepted(*t, f.Accepted):
 			t.Offered = &f.Accepted
-			if !before.same(f.Accepted) {
+			if before.Digest() != f.Accepted.Digest() {
 				changed = append(changed, t.Name)
 			}
 		}
@@ -323,15 +315,12 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	return s, changed
 }
 
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
 // toolName returns the name for a new tool, and whether none of the tools has it. A name that is too long or taken ends
 // with a digest. The name with the digest is taken only if a server tries to replace another tool.
 func toolName(key, remote string, tools []Tool) (name string, free bool) {
-	name = key + tool.Separator + strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, remote)
+	name = key + tool.Separator + notInName.ReplaceAllString(remote, "_")
 	taken := func() bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
 	if len(name) > maxToolName || taken() {
 		sum := sha256.Sum256([]byte(remote))

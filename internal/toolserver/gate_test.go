@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 )
 
@@ -33,11 +35,13 @@ type gate struct {
 	revoked    chan string
 	refreshed  atomic.Int64
 	issued     atomic.Int64
-	broken     bool   // Guarded by mu. The server's new tokens are not valid.
-	register   bool   // The server registers clients.
-	scope      string // The end of the challenge.
-	lifetime   any    // Guarded by mu. The expires_in of tokens.
-	final      bool   // Guarded by mu. There are no refresh tokens.
+	broken     bool     // Guarded by mu. The server's new tokens are not valid.
+	register   bool     // The server registers clients.
+	silent     bool     // Responses lack the issuer, and the metadata does not promise it.
+	redirects  []string // Guarded by mu. The redirect URIs of the last registered client.
+	scope      string   // The end of the challenge.
+	lifetime   any      // Guarded by mu. The expires_in of tokens.
+	final      bool     // Guarded by mu. There are no refresh tokens.
 
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.
@@ -75,7 +79,7 @@ func newGate(t *testing.T, c *crm) *gate {
 			"issuer": g.URL, "authorization_endpoint": g.URL + "/authorize?tenant=1", "token_endpoint": g.URL + "/token",
 			"revocation_endpoint": g.URL + "/revoke", "response_types_supported": []string{"code"},
 			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"crm", "offline_access"},
-			"authorization_response_iss_parameter_supported": true,
+			"authorization_response_iss_parameter_supported": !g.silent,
 			"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
 		}
 		if g.register {
@@ -87,12 +91,11 @@ func newGate(t *testing.T, c *crm) *gate {
 		var client struct {
 			RedirectURIs []string `json:"redirect_uris"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&client); err != nil ||
-			!slices.Equal(client.RedirectURIs, []string{publicURL + toolserver.CallbackPath}) {
+		if err := json.NewDecoder(r.Body).Decode(&client); err != nil || len(client.RedirectURIs) != 1 {
 			t.Errorf("%+v, %v", client, err)
 		}
 		g.mu.Lock()
-		g.clients, g.forgotten = append(g.clients, "client-1"), false
+		g.clients, g.redirects, g.forgotten = append(g.clients, "client-1"), client.RedirectURIs, false
 		g.mu.Unlock()
 		reply(w, 201, map[string]any{"client_id": "client-1", "redirect_uris": client.RedirectURIs})
 	})
@@ -212,12 +215,21 @@ func (g *gate) authorize(address, browser string) toolserver.Callback {
 	}
 	q := u.Query()
 	if q.Get("tenant") != "1" || q.Get("client_id") != "client-1" || q.Get("resource") != g.URL+"/mcp" ||
-		!strings.HasPrefix(q.Get("scope"), "crm offline_access") || q.Get("code_challenge_method") != "S256" ||
-		q.Get("redirect_uri") != publicURL+toolserver.CallbackPath {
+		!strings.HasPrefix(q.Get("scope"), "crm offline_access") || q.Get("code_challenge_method") != "S256" {
 		g.t.Errorf("the address is %s", address)
 	}
+	redirect := q.Get("redirect_uri")
+	path, _ := strings.CutPrefix(redirect, publicURL+"/v1/tool-connection/")
+	serverID, err := uuid.Parse(strings.TrimSuffix(path, "/callback"))
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil || g.register && !slices.Contains(g.redirects, redirect) {
+		g.t.Errorf("the redirect URI is %s, registered are %v", redirect, g.redirects)
+	}
 	g.challenges["code-1"], g.requested = q.Get("code_challenge"), q.Get("scope")
-	g.mu.Unlock()
-	return toolserver.Callback{State: q.Get("state"), Code: "code-1", Issuer: g.URL, Browser: browser}
+	back := toolserver.Callback{ServerID: serverID, State: q.Get("state"), Code: "code-1", Browser: browser}
+	if !g.silent {
+		back.Issuer = g.URL
+	}
+	return back
 }

@@ -26,9 +26,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-// CallbackPath is the path of the redirect URI at authorization servers.
-const CallbackPath = "/v1/tool-connection/callback"
-
 const (
 	attemptLifetime = 10 * time.Minute
 	oauthTimeout    = 10 * time.Second
@@ -79,7 +76,7 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 	}
 	config := oauth2.Config{
 		Endpoint: oauth2.Endpoint{AuthURL: authorization.AuthorizationEndpoint}, ClientID: clientID,
-		RedirectURL: s.redirectURL(), Scopes: authorization.Scopes,
+		RedirectURL: s.RedirectURL(id), Scopes: authorization.Scopes,
 	}
 	return config.AuthCodeURL(state, options...), browser, nil
 }
@@ -97,28 +94,34 @@ func (s *Service) personServer(ctx context.Context, owner identity.Owner, id uui
 	return servers[i], nil
 }
 
-func (s *Service) redirectURL() string { return s.cfg.PublicURL + CallbackPath }
+// RedirectURL returns the redirect URI of a server. Each server has its own, so that the response of one authorization
+// server is not accepted as that of another one (RFC 9700, section 4.4.2).
+func (s *Service) RedirectURL(id uuid.UUID) string {
+	return s.cfg.PublicURL + "/v1/tool-connection/" + id.String() + "/callback"
+}
 
 // authorization returns the authorization server of a server and the id of the product's client there. At the first
-// connection it discovers the one and registers the other.
+// connection it discovers the one and registers the other. It registers a client with another redirect URI again.
 func (s *Service) authorization(ctx context.Context, server Server) (a Authorization, clientID string, err error) {
 	secrets, err := s.store.ToolSecrets(ctx, server)
 	if err != nil {
 		return a, "", err
 	}
-	if secrets.OAuth != nil && server.ClientID != "" {
+	redirect := s.RedirectURL(server.ID)
+	if secrets.OAuth != nil && server.ClientID != "" && secrets.OAuth.RedirectURI == redirect {
 		return *secrets.OAuth, server.ClientID, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, discoveryTimeout, errSlow)
 	defer cancel()
 	a, registration, err := s.discoverAuthorization(ctx, server.URL)
 	if err != nil {
 		return a, "", err
 	}
-	if server.ClientID != "" {
+	a.RedirectURI = redirect
+	if server.ClientID != "" && !server.Registered {
 		return a, server.ClientID, s.store.SetToolAuthorization(ctx, server, a, nil)
 	}
-	client, err := s.register(ctx, registration)
+	client, err := s.register(ctx, registration, redirect)
 	if err != nil {
 		return a, "", err
 	}
@@ -202,7 +205,7 @@ func resourceMetadata(ctx context.Context, address string, client *http.Client) 
 }
 
 // register registers the product as a client (RFC 7591).
-func (s *Service) register(ctx context.Context, endpoint string) (Client, error) {
+func (s *Service) register(ctx context.Context, endpoint, redirect string) (Client, error) {
 	if endpoint == "" {
 		return Client{}, errSetup(nil, "認可サーバーは、クライアントの自動登録に対応していません。クライアントIDの入力が必要です。")
 	}
@@ -210,7 +213,7 @@ func (s *Service) register(ctx context.Context, endpoint string) (Client, error)
 		return Client{}, errSetup(err, "認可サーバーのアドレスを使用できません。")
 	}
 	registered, err := oauthex.RegisterClient(ctx, endpoint, &oauthex.ClientRegistrationMetadata{
-		ClientName: "Tsumugi", ClientURI: s.cfg.PublicURL, RedirectURIs: []string{s.redirectURL()},
+		ClientName: "Tsumugi", ClientURI: s.cfg.PublicURL, RedirectURIs: []string{redirect},
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		TokenEndpointAuthMethod: "none",
 	}, httpClient(&bounded{base: s.client.transport}, oauthTimeout))
@@ -222,6 +225,7 @@ func (s *Service) register(ctx context.Context, endpoint string) (Client, error)
 
 // Callback is the return of a browser from an authorization server.
 type Callback struct {
+	ServerID                   uuid.UUID // Of the redirect URI.
 	State, Code, Error, Issuer string
 	Browser                    string // The value of the cookie.
 }
@@ -230,6 +234,9 @@ type Callback struct {
 // ErrMoved, CodeSetup.
 func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	attempt, err := s.store.TakeToolAttempt(ctx, opaque.Hash(back.State), opaque.Hash(back.Browser), s.cfg.Clock())
+	if err == nil && attempt.ServerID != back.ServerID {
+		err = ErrState
+	}
 	if err != nil {
 		return err
 	}
@@ -252,7 +259,7 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 		return ErrDenied
 	}
 	connection, err := s.requestToken(ctx, server, secrets, url.Values{
-		"grant_type": {"authorization_code"}, "code": {back.Code}, "redirect_uri": {s.redirectURL()},
+		"grant_type": {"authorization_code"}, "code": {back.Code}, "redirect_uri": {s.RedirectURL(server.ID)},
 		"code_verifier": {attempt.Verifier},
 	})
 	if err != nil {

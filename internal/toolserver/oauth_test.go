@@ -96,6 +96,7 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 	}
 	for name, change := range map[string]func(*toolserver.Callback){
 		"another browser": func(b *toolserver.Callback) { b.Browser = "x" },
+		"another server":  func(b *toolserver.Callback) { b.ServerID = o.organization },
 		"another state":   func(b *toolserver.Callback) { b.State = "x" },
 		"another issuer":  func(b *toolserver.Callback) { b.Issuer = "https://evil.example" },
 		"no issuer":       func(b *toolserver.Callback) { b.Issuer = "" },
@@ -116,6 +117,57 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 	must.Succeed(t, o.tools.FinishConnection(t.Context(), back))
 	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
 		t.Errorf("a second time: %v", err)
+	}
+}
+
+// TestMixUp: the code of one server's authorization server, which does not send its issuer, is not sent to the
+// authorization server of another server. That one has redirected the browser to the first one with the challenge of its
+// own connection, so it could otherwise exchange the code for a token (RFC 9700, section 4.4).
+func TestMixUp(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	honest, hostile := newGate(t, c), newGate(t, c)
+	honest.silent, hostile.silent = true, true
+	server := o.add(honest.URL+"/mcp", withOAuth)
+	other := o.add(hostile.URL+"/mcp", func(d *toolserver.Draft) { d.Key, d.Auth = "other", new(toolserver.AuthOAuth) })
+	known, _, err := o.tools.BeginConnection(t.Context(), o.super, server.ID)
+	must.Succeed(t, err)
+	lured, browser, err := o.tools.BeginConnection(t.Context(), o.taro, other.ID)
+	must.Succeed(t, err)
+	request, begun := must.Get(url.Parse(known))(t), must.Get(url.Parse(lured))(t).Query()
+	query := request.Query()
+	query.Set("state", begun.Get("state"))
+	query.Set("code_challenge", begun.Get("code_challenge"))
+	request.RawQuery = query.Encode()
+	hostile.answering = func(path string) { t.Errorf("the code was sent to %s of the other authorization server", path) }
+	back := honest.authorize(request.String(), browser)
+	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestClientWithAnotherRedirectURI: a client that was registered with another redirect URI, which its authorization server
+// would refuse, is registered again at the next connection. An entered client is kept.
+func TestClientWithAnotherRedirectURI(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.addConnected(g)
+	o.exec(`UPDATE tool_servers SET oauth = oauth - 'redirect_uri'`) // As earlier versions stored it.
+	if result, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || result.Text == "" {
+		t.Errorf("the existing connection: %+v, %v", result, err)
+	}
+	o.connect(g, o.taro, server)
+	o.connect(g, o.super, server)
+	if len(g.clients) != 2 {
+		t.Errorf("%d registrations", len(g.clients))
+	}
+	if _, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{ClientID: new("entered")}); err != nil {
+		t.Fatal(err)
+	}
+	address, _, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
+	if u, _ := url.Parse(address); err != nil || u.Query().Get("client_id") != "entered" || len(g.clients) != 2 {
+		t.Errorf("%s, %v, %d registrations", address, err, len(g.clients))
 	}
 }
 

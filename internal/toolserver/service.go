@@ -21,16 +21,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
+const (
+	discoveryTimeout = 15 * time.Second // Of reading the tools of a server for an administrator.
+	recheckAfter     = 10 * time.Minute // A call reads definitions again that were read before this time.
+)
+
 // Config configures a Service. Zero values of the times mean the defaults.
 type Config struct {
 	PublicURL string      // The server's public URL, without a trailing slash.
 	BuiltIn   []tool.Tool // The tools of all organizations.
 
-	CallTimeout      time.Duration // Of a call.
-	DiscoveryTimeout time.Duration // Of reading the tools of a server for an administrator.
-	RecheckAfter     time.Duration // A call reads definitions again that were read before this time.
-	Watch            time.Duration // Interval of checking whether a tool in use was withdrawn.
-	Clock            func() time.Time
+	CallTimeout time.Duration // Of a call.
+	Watch       time.Duration // Interval of checking whether a tool in use was withdrawn.
+	Clock       func() time.Time
 }
 
 // Service has the tool servers of organizations. It implements chat.Tools.
@@ -45,8 +48,6 @@ type Service struct {
 // NewService returns a Service. The caller must call Stop.
 func NewService(cfg Config, store Store, client *Connector, log *slog.Logger) *Service {
 	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, 50*time.Second) // Less than in package chat, so that the reason is shown.
-	cfg.DiscoveryTimeout = cmp.Or(cfg.DiscoveryTimeout, 15*time.Second)
-	cfg.RecheckAfter = cmp.Or(cfg.RecheckAfter, 10*time.Minute)
 	cfg.Watch = cmp.Or(cfg.Watch, time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now

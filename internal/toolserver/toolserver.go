@@ -111,7 +111,8 @@ func (t Tool) Usable() bool {
 // accepted reports whether an administrator has accepted a definition of the tool. A server with OAuth may offer other
 // definitions to other accounts, so that earlier ones count too.
 func (s Server) accepted(t Tool, d Definition) bool {
-	return t.Accepted.same(d) || s.Auth == AuthOAuth && slices.Contains(t.Accepted.Earlier, d.Digest())
+	digest := d.Digest()
+	return t.Accepted.Digest() == digest || s.Auth == AuthOAuth && slices.Contains(t.Accepted.Earlier, digest)
 }
 
 // accept makes the offered definition the accepted one.
@@ -137,10 +138,10 @@ type Definition struct {
 
 // Claims are the properties that a server claims for a tool. They are shown to administrators and have no effect.
 type Claims struct {
-	ReadOnly    bool `json:"read_only"`
 	Destructive bool `json:"destructive"`
 	Idempotent  bool `json:"idempotent"`
 	OpenWorld   bool `json:"open_world"`
+	ReadOnly    bool `json:"read_only"`
 }
 
 // Discovery is the result of reading the tools of a server.
@@ -170,6 +171,7 @@ type Authorization struct {
 	Scopes                []string `json:"scopes,omitempty"`
 	RequireIssuer         bool     `json:"require_issuer,omitempty"` // Responses contain the issuer (RFC 9207).
 	BasicAuth             bool     `json:"basic_auth,omitempty"`     // The client's secret is sent as HTTP authentication.
+	RedirectURI           string   `json:"redirect_uri,omitempty"`   // Of the product's client.
 }
 
 // Connection is a person's connection with a server. Its JSON form is the stored form.

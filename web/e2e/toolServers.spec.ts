@@ -199,6 +199,8 @@ async function connectAndCall(office: Office, services: Locator, question: strin
   try {
     const draft = { key: 'sales', name: '営業支援', url: guarded.url, auth: 'oauth' }
     const id = await addServer(office, draft)
+    await open(page, '/admin/tool', 'ツール')
+    await expect(page.getByText(`/v1/tool-connection/${id}/callback`)).toBeVisible()
     await page.goto('/setting/connections')
     await services.getByRole('button', { name: '「営業支援」を 連携する' }).click()
     await page.waitForURL(`${guarded.issuer}/**`)

@@ -133,6 +133,7 @@ const ServerEdit = () => (
       auth: 'header',
       header_name: 'Authorization',
       client_id: '',
+      redirect_url: 'https://tsumugi.example/v1/tool-connection/s/callback',
       has_secret: true,
       enabled: true,
       everyone: false,

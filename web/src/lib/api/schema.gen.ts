@@ -2930,16 +2930,19 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/tool-connection/callback": {
+    "/v1/tool-connection/{tool_server_id}/callback": {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
             cookie?: never;
         };
         /**
          * Somebody has signed in at an authorization server
          * @description Public, for browsers that an authorization server sends back. The cookie of the browser proves that it began here.
+         *     Each tool server has its own redirect URI: the `state` of another one is refused.
          */
         get: operations["toolConnected"];
         put?: never;
@@ -6085,6 +6088,8 @@ export interface components {
             auth: components["schemas"]["ToolServerAuth"];
             header_name: string;
             client_id: string;
+            /** @description To register at the authorization server of a server with OAuth. Each server has its own. */
+            redirect_url: string;
             has_secret: boolean;
             enabled: boolean;
             /** @description All members may use it; otherwise those of the groups. */
@@ -12297,7 +12302,9 @@ export interface operations {
                 iss?: string;
             };
             header?: never;
-            path?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
             cookie?: never;
         };
         requestBody?: never;

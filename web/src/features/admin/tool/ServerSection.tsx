@@ -7,6 +7,7 @@ import { call, errorMessage, type OrganizationTool, type ToolServer } from '@/li
 import { formatFull } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { CopyValue } from '../parts/CopyValue'
 import { BoxedFacts, Fact, Notice, Section } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
@@ -88,13 +89,19 @@ function Actions({ server, onOpen }: { server: ToolServer; onOpen: (open: Open) 
 }
 
 function Settings({ server }: { server: ToolServer }) {
-  const { auth, header_name, has_secret, everyone, groups, checked_at } = server
+  const { auth, header_name, has_secret, redirect_url, everyone, groups, checked_at } = server
   return (
     <BoxedFacts>
       <Fact name={words.auth}>
         {words.auths[auth]}
         {auth === 'header' && <div className={table.quiet}>{words.header(header_name, has_secret)}</div>}
       </Fact>
+      {auth === 'oauth' && (
+        <Fact name={words.redirect}>
+          <CopyValue label={words.redirect} value={redirect_url} />
+          <div className={table.quiet}>{words.redirectHint}</div>
+        </Fact>
+      )}
       <Fact name={words.audience}>
         {everyone ? words.everyone : groups.map(({ name }) => name).join('、')}
       </Fact>
