@@ -168,7 +168,12 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 }
 
 // natural returns a limit of a schema, or 0 if it has none.
-func natural(limit *int) int { return max(*cmp.Or(limit, new(0)), 0) }
+func natural(limit *int) int {
+	if limit == nil {
+		return 0
+	}
+	return max(*limit, 0)
+}
 
 // inputOptions returns the values of a choice, or nil for a text. Further options with the same value are dropped.
 func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption, err error) {
