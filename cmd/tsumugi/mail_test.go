@@ -75,7 +75,7 @@ func TestLinksInMailsSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	mail := <-printed
-	temporary := regexp.MustCompile(`仮パスワード: (\S+)`).FindStringSubmatch(mail)[1]
+	temporary := regexp.MustCompile(`仮パスワード：(\S+)`).FindStringSubmatch(mail)[1]
 	challenge := call("InitiateAuth", signIn(link(mail, "/login").Get("email"), temporary))
 	if challenge.ChallengeName != "NEW_PASSWORD_REQUIRED" {
 		t.Fatalf("got %+v", challenge)

@@ -257,7 +257,7 @@ func TestOperatorsInvite(t *testing.T) {
 	out := o.do("org", "create", "--name", "紡", "--seats", "2", "--super-admin", "Hanako@example.co.jp",
 		"--super-admin-name", "管理 花子", "--public-url", "https://chat.example/")
 	for _, part := range []string{
-		"宛先: 管理 花子 <hanako@example.co.jp>", "仮パスワード: ",
+		"宛先：管理 花子 <hanako@example.co.jp>", "仮パスワード：",
 		"https://chat.example/login?email=hanako%40example.co.jp",
 	} {
 		if !strings.Contains(out, part) {

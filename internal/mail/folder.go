@@ -38,12 +38,12 @@ func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) err
 	}
 	f.sweep()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先: %s <%s>\n    件名: %s\n", letter.Name, letter.Email,
+	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先：%s <%s>\n    件名：%s\n", letter.Name, letter.Email,
 		letter.Subject)
 	for _, fact := range letter.Facts {
-		fmt.Fprintf(&b, "    %s: %s\n", fact.Label, fact.Value)
+		fmt.Fprintf(&b, "    %s：%s\n", fact.Label, fact.Value)
 	}
-	fmt.Fprintf(&b, "    %s: %s\n    ファイル: %s\n\n", letter.Button, letter.Link, name)
+	fmt.Fprintf(&b, "    %s：%s\n    ファイル：%s\n\n", letter.Button, letter.Link, name)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, err = io.WriteString(f.console, b.String())

@@ -26,8 +26,8 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 		ValidFor: time.Hour,
 	}))
 	for _, part := range []string{
-		"宛先: 山田 太郎 <" + invited.Email + ">", "仮パスワード: " + invited.TemporaryPassword,
-		public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード: 987654", dir,
+		"宛先：山田 太郎 <" + invited.Email + ">", "仮パスワード：" + invited.TemporaryPassword,
+		public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード：987654", dir,
 	} {
 		if !strings.Contains(console.String(), part) {
 			t.Errorf("the console lacks %q:\n%s", part, console.String())

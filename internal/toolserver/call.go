@@ -107,7 +107,7 @@ func named(server Server, err error) error {
 	if !ok || known == tool.ErrWithdrawn || known.Code == codeInput || known.Code == codeToolError {
 		return err
 	}
-	return fault.Wrap(err, known.Code, "サーバー「%s」: %s", server.Name, known.Detail)
+	return fault.Wrap(err, known.Code, "サーバー「%s」：%s", server.Name, known.Detail)
 }
 
 // exchange connects to the server and makes the call.
@@ -239,7 +239,7 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
 	}
 	if err := resolved.Validate(values); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません: %s", runes.OneLine(mismatch(err), maxTold))
+		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません。%s", runes.OneLine(mismatch(err), maxTold))
 	}
 	return arguments, nil
 }
@@ -283,7 +283,7 @@ func mismatch(err error) string {
 	}
 	field := ""
 	if len(fields) > 0 {
-		field = "「" + strings.Join(fields, ".") + "」: "
+		field = "「" + strings.Join(fields, ".") + "」："
 	}
 	keyword, rest := form[2], form[3]
 	last := func(mark string) string { return rest[strings.LastIndex(rest, mark)+len(mark):] }
@@ -293,11 +293,11 @@ func mismatch(err error) string {
 	case keyword == "type" && strings.Contains(rest, "want "):
 		return field + schemaTypes.Replace(strings.ReplaceAll(names("want "), `"`, "")) + "で指定してください。"
 	case keyword == "required":
-		return field + "必須の項目がありません: " + names("missing properties: ")
+		return field + "必須の項目がありません：" + names("missing properties: ")
 	case keyword == "" && strings.Contains(rest, "additional properties "):
-		return field + "定義にない項目があります: " + names("additional properties ")
+		return field + "定義にない項目があります：" + names("additional properties ")
 	case keyword == "enum" && strings.Contains(rest, "any of: "):
-		return field + "次のいずれかを指定してください: " + last("any of: ")
+		return field + "次のいずれかを指定してください：" + last("any of: ")
 	case schemaLimits[keyword] != "" && limit != nil:
 		return field + fmt.Sprintf(schemaLimits[keyword], limit[1])
 	}
@@ -344,7 +344,7 @@ func contentText(content sdk.Content) string {
 	case *sdk.AudioContent:
 		return mediaText("音声", content.MIMEType, len(content.Data))
 	case *sdk.ResourceLink:
-		return fmt.Sprintf("［リンク: %s %s］", runes.OneLine(content.Name, maxTitle), runes.OneLine(content.URI, maxURL))
+		return fmt.Sprintf("［リンク：%s %s］", runes.OneLine(content.Name, maxTitle), runes.OneLine(content.URI, maxURL))
 	case *sdk.EmbeddedResource:
 		if content.Resource == nil {
 			return ""
@@ -358,7 +358,7 @@ func contentText(content sdk.Content) string {
 }
 
 func mediaText(kind, mediaType string, size int) string {
-	return fmt.Sprintf("［%s（%s、%dKB）: 表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
+	return fmt.Sprintf("［%s（%s、%d KB）：表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
 }
 
 // Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the

@@ -81,16 +81,16 @@ func TestMismatchesHaveSentences(t *testing.T) {
 		"list":{"type":"array","maxItems":10,"items":{"$ref":"#/$defs/item"}}},
 		"$defs":{"item":{"type":"object","properties":{"ok":{"type":"boolean"}}}}}`)
 	for arguments, want := range map[string]string{
-		`{}`:                           `必須の項目がありません: "to"`,
-		`{"to":1}`:                     "「to」: 文字列で指定してください。",
-		`{"to":"want \"x\""}`:          "「to」: 3文字以内にしてください。",
-		`{"to":"a","n":"3"}`:           "「n」: 整数かnullで指定してください。",
-		`{"to":"a","n":1}`:             "「n」: 1.5以上の値にしてください。",
-		`{"to":"a","kind":"丙"}`:        "「kind」: 次のいずれかを指定してください: [甲 乙]",
-		`{"to":"a","cc":"b"}`:          `定義にない項目があります: "cc"`,
-		`{"to":"a","at":{"zip":"東京"}}`: "「at.zip」: 定義に合わない値です（pattern: ",
-		`{"to":"a","list":[{"ok":1}]}`: "「list.ok」: trueかfalseで指定してください。",
-		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: "「list」: 10件以内にしてください。",
+		`{}`:                           `必須の項目がありません："to"`,
+		`{"to":1}`:                     "「to」：文字列で指定してください。",
+		`{"to":"want \"x\""}`:          "「to」：3文字以内にしてください。",
+		`{"to":"a","n":"3"}`:           "「n」：整数かnullで指定してください。",
+		`{"to":"a","n":1}`:             "「n」：1.5以上の値にしてください。",
+		`{"to":"a","kind":"丙"}`:        "「kind」：次のいずれかを指定してください：[甲 乙]",
+		`{"to":"a","cc":"b"}`:          `定義にない項目があります："cc"`,
+		`{"to":"a","at":{"zip":"東京"}}`: "「at.zip」：定義に合わない値です（pattern: ",
+		`{"to":"a","list":[{"ok":1}]}`: "「list.ok」：trueかfalseで指定してください。",
+		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: "「list」：10件以内にしてください。",
 	} {
 		_, err := toolserver.CheckArguments(schema, json.RawMessage(arguments))
 		wants(t, err, want)
@@ -113,7 +113,7 @@ func TestResults(t *testing.T) {
 	c.answers("empty", &sdk.CallToolResult{})
 	o.connected(c.URL, nil)
 	for name, want := range map[string]string{
-		"mixed":      "一つ目\n\n［画像（image/png、2KB）: 表示していません］\n\n［リンク: 資料 https://crm.example/1］\n\n本文",
+		"mixed":      "一つ目\n\n［画像（image/png、2 KB）：表示していません］\n\n［リンク：資料 https://crm.example/1］\n\n本文",
 		"structured": `{"total":3}`, "twice": `{"total":3}`, "empty": "（結果は空でした）",
 	} {
 		if result, err := o.call("crm__"+name, `{}`); err != nil || result.Text != want || !result.Untrusted {

@@ -20,7 +20,7 @@ export async function readMails(folder: string): Promise<Mail[]> {
 
 /** The value of a labelled line of a mail: `fact(mail, '仮パスワード')`. */
 export function fact(mail: Mail, label: string): string {
-  const found = new RegExp(`^${label}： (.+)$`, 'm').exec(mail.text)?.[1]
+  const found = new RegExp(`^${label}：(.+)$`, 'm').exec(mail.text)?.[1]
   if (found === undefined) throw new Error(`the mail has no line ${label}:\n${mail.text}`)
   return found.trim()
 }
