@@ -247,7 +247,7 @@ func (c *ToolCall) apply(approval *Approval, d Decision) {
 	case ApprovalDenied:
 		c.State, c.Result = ToolDenied, "利用者が拒否しました。"
 		if d.Reason != "" {
-			c.Result += "理由: " + d.Reason
+			c.Result += "理由：" + d.Reason
 		}
 	default:
 		c.State, c.Error = ToolFailed, ErrApprovalExpired.Detail

@@ -59,7 +59,7 @@ func TestApproval(t *testing.T) {
 	f.decide(s, refuse(list[1], "宛先が違います"))
 	call = model.Next(t)
 	if got := results(call.Request); !slices.Equal(got, []string{
-		`a:結果{"to":"丙"}`, "b:利用者が拒否しました。理由: 宛先が違います", "c:結果{}",
+		`a:結果{"to":"丙"}`, "b:利用者が拒否しました。理由：宛先が違います", "c:結果{}",
 	}) {
 		t.Errorf("results %q", got)
 	}

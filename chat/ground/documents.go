@@ -457,10 +457,10 @@ func tellMissing(n int, tell func(chat.Step)) {
 func (s states) note() string {
 	var notes []string
 	if len(s.waiting) > 0 {
-		notes = append(notes, "読み取り中: "+names(s.waiting))
+		notes = append(notes, "読み取り中："+names(s.waiting))
 	}
 	if len(s.failed) > 0 {
-		notes = append(notes, "読み取れないファイル: "+names(s.failed))
+		notes = append(notes, "読み取れないファイル："+names(s.failed))
 	}
 	if len(notes) == 0 {
 		return ""
@@ -491,7 +491,7 @@ func (s states) unusable() string {
 		fmt.Fprintf(&b, "- %s（読み取り中）\n", answer.EscapeMarkdown(source.Filename))
 	}
 	for _, source := range s.failed {
-		fmt.Fprintf(&b, "- %s: %s\n", answer.EscapeMarkdown(source.Filename), answer.EscapeMarkdown(source.Failure))
+		fmt.Fprintf(&b, "- %s：%s\n", answer.EscapeMarkdown(source.Filename), answer.EscapeMarkdown(source.Failure))
 	}
 	return b.String()
 }

@@ -189,12 +189,12 @@ func TestUnusableFilesAreNamed(t *testing.T) {
 	_, err = f.chat.AwaitPreparation(t.Context(), f.owner, p, prepared)
 	f.must(err)
 	if got := f.ask(thread, "休暇は何日ですか"); got.Content != "20日です[1]。" ||
-		!strings.Contains(got.Steps[0].Detail, "読み取れないファイル: 空.txt") {
+		!strings.Contains(got.Steps[0].Detail, "読み取れないファイル：空.txt") {
 		t.Errorf("of two files, one unreadable: %q, %+v", got.Content, got.Steps)
 	}
 	f.lastRequest()
 	if got := f.ask(thread, "何が書いてありますか", empty); !strings.Contains(got.Content, "読み取れなかった") ||
-		!strings.Contains(got.Content, "- 空.txt: ") {
+		!strings.Contains(got.Content, "- 空.txt：") {
 		t.Errorf("of an unreadable file: %q", got.Content)
 	}
 

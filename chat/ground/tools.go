@@ -66,7 +66,7 @@ func (g *Grounder) callSearch(ctx context.Context, req *chat.AnswerRequest, quer
 	if len(passages) == 0 {
 		result.Text = "合う箇所は見つかりませんでした。"
 		if len(s.headings) > 0 {
-			result.Text += "近い見出し: " + strings.Join(s.headings, "、")
+			result.Text += "近い見出し：" + strings.Join(s.headings, "、")
 		}
 	}
 	return result, nil

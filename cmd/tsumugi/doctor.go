@@ -122,7 +122,7 @@ func (e *examination) connect(ctx context.Context) {
 	}
 	db, err := store.Open(ctx, dsn)
 	if err != nil {
-		e.database = new(doctor.Found("接続できません: %s", "cannot be reached: %s", doctor.Cause(err)).Fail(
+		e.database = new(doctor.Found("接続できません：%s", "cannot be reached: %s", doctor.Cause(err)).Fail(
 			"DATABASE_URLのホスト、ユーザー、パスワードと、データベースの稼働状況を確認してください。",
 			"Check the host, user and password in DATABASE_URL, and that the database is running."))
 		return
@@ -139,7 +139,7 @@ func (e *examination) connect(ctx context.Context) {
 func (e *examination) notRunning(ctx context.Context, err error) doctor.Result {
 	version, missing := postgres.Installed(ctx, postgres.Config{DataDir: databaseDir(e.Data), BinDir: e.PostgresBin})
 	if missing != nil {
-		return doctor.Found("組み込みのデータベースを起動できません: %s", "the embedded database cannot start: %s",
+		return doctor.Found("組み込みのデータベースを起動できません：%s", "the embedded database cannot start: %s",
 			doctor.Cause(missing)).Fail(
 			"PostgreSQLをインストールするか、TSUMUGI_POSTGRES_BINまたはDATABASE_URLを設定してください。",
 			"Install PostgreSQL, or set TSUMUGI_POSTGRES_BIN or DATABASE_URL.")
@@ -147,7 +147,7 @@ func (e *examination) notRunning(ctx context.Context, err error) doctor.Result {
 	r := doctor.Found("組み込みのデータベース（PostgreSQL %s）は、データフォルダー%sで起動していません。",
 		"the embedded database (PostgreSQL %s) is not running on the data folder %s", version, e.Data)
 	if !errors.Is(err, postgres.ErrNotRunning) {
-		r = doctor.Found("組み込みのデータベースの状態を確認できません: %s", "the state of the embedded database is unknown: %s",
+		r = doctor.Found("組み込みのデータベースの状態を確認できません：%s", "the state of the embedded database is unknown: %s",
 			doctor.Cause(err))
 	}
 	return r.Warn("サーバーを起動してから、もう一度確認してください。サーバーと同じOSユーザーで実行し、別のデータフォルダーを使う場合はTSUMUGI_DATAを設定してください。",

@@ -62,7 +62,7 @@ func unchecked() doctor.Result {
 
 // unread returns the result of a check that could not read the database.
 func unread(err error) doctor.Result {
-	return doctor.Found("データベースから読み取れません: %s", "cannot be read from the database: %s", doctor.Cause(err)).Fail(
+	return doctor.Found("データベースから読み取れません：%s", "cannot be read from the database: %s", doctor.Cause(err)).Fail(
 		"データベースのユーザーの権限とマイグレーションを確認してください。",
 		"Check the permissions of the database user and the migrations.")
 }
@@ -202,7 +202,7 @@ func (e *examination) checkDisk(context.Context) doctor.Result {
 		err = syscall.Statfs(dir, &stat)
 	}
 	if err != nil {
-		return doctor.Found("%sを確認できません: %s", "%s cannot be examined: %s", e.Data, err.Error()).Fail(
+		return doctor.Found("%sを確認できません：%s", "%s cannot be examined: %s", e.Data, err.Error()).Fail(
 			"TSUMUGI_DATAのフォルダーと権限を確認してください。", "Check the folder of TSUMUGI_DATA and its permissions.")
 	}
 	return spaceResult(e.Data, stat.Bavail*uint64(stat.Bsize))
@@ -232,7 +232,7 @@ func (e *examination) checkFiles(ctx context.Context) doctor.Result {
 		err = errors.Join(files.Check(ctx), files.Close())
 	}
 	if err != nil {
-		return doctor.Found("書き込み、読み取り、削除の確認に失敗しました: %s", "writing, reading and deleting failed: %s",
+		return doctor.Found("書き込み、読み取り、削除の確認に失敗しました：%s", "writing, reading and deleting failed: %s",
 			doctor.Cause(err)).Fail(
 			"BLOB_URL、認証情報とその権限、またはフォルダーの所有者を確認してください。",
 			"Check BLOB_URL, the credentials and their permissions, or the owner of the folder.")
@@ -254,7 +254,7 @@ func (e *examination) checkFont(context.Context) doctor.Result {
 			"PDF files without embedded fonts are refused: install fonts-noto-cjk, or set TSUMUGI_FONT.")
 	}
 	if _, err := os.Stat(path); err != nil {
-		return doctor.Found("開けません: %s", "cannot be opened: %s", err.Error()).Fail(
+		return doctor.Found("開けません：%s", "cannot be opened: %s", err.Error()).Fail(
 			"TSUMUGI_FONTを確認してください。", "Check TSUMUGI_FONT.")
 	}
 	return doctor.Found("%s", "%s", path)

@@ -46,7 +46,7 @@ func (e *examination) checkProxy(context.Context) doctor.Result {
 	}
 	switch {
 	case len(invalid) > 0:
-		return doctor.Found("値が正しくありません: %s", "invalid: %s", strings.Join(invalid, ", ")).Fail(
+		return doctor.Found("値が正しくありません：%s", "invalid: %s", strings.Join(invalid, ", ")).Fail(
 			"プロキシはhttp://ホスト:ポート、NO_PROXYはドメイン、IPアドレス、CIDRをカンマ区切りで指定してください。",
 			"A proxy has the form http://host:port, NO_PROXY is a list of domains, IP addresses and CIDR networks.")
 	case len(used) == 0:
@@ -90,7 +90,7 @@ func (e *examination) checkNames(ctx context.Context) doctor.Result {
 	case len(missing) == 0:
 		return doctor.Found("%d件のホスト名を解決できました。", "resolved %d host names", len(hosts))
 	}
-	r := doctor.Found("解決できません: %s", "cannot be resolved: %s", strings.Join(missing, ", "))
+	r := doctor.Found("解決できません：%s", "cannot be resolved: %s", strings.Join(missing, ", "))
 	if proxied || len(missing) == 1 && missing[0] == hostOf(e.PublicURL) {
 		return r.Warn("プロキシや利用者のネットワークで解決できる名前であれば、問題ありません。",
 			"This is no problem if the proxy, or the network of the users, resolves them.")

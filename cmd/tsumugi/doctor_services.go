@@ -26,7 +26,7 @@ func (e *examination) checkNATS(ctx context.Context) doctor.Result {
 		return doctor.NotConfigured()
 	}
 	if err := bridge.Check(ctx, e.NATSURL); err != nil {
-		return doctor.Found("JetStreamに接続できません: %s", "JetStream cannot be reached: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("JetStreamに接続できません：%s", "JetStream cannot be reached: %s", doctor.Cause(err)).Fail(
 			"NATS_URLと認証情報、NATSの稼働状況、JetStreamの設定を確認してください。",
 			"Check NATS_URL and its credentials, that NATS is running, and that JetStream is enabled.")
 	}
@@ -38,7 +38,7 @@ func (e *examination) modelChecks(name doctor.Text) []doctor.Check {
 	check := doctor.Check{ID: "model", Name: name, Limit: modelFactor * e.limit}
 	switch {
 	case e.modelsErr != nil:
-		check.Run = always(doctor.Found("設定が正しくありません: %s", "the configuration is invalid: %s",
+		check.Run = always(doctor.Found("設定が正しくありません：%s", "the configuration is invalid: %s",
 			doctor.Cause(e.modelsErr)).Fail("TSUMUGI_MODELSのファイルを修正してください。", "Correct the file of TSUMUGI_MODELS."))
 		return []doctor.Check{check}
 	case !e.modelConnected():
@@ -83,7 +83,7 @@ func (e *examination) checkModel(ctx context.Context, provider llm.Config, route
 	if err == nil {
 		return doctor.Found("回答が空でした。", "the answer is empty").Warn("モデル名を確認してください。", "Check the name of the model.")
 	}
-	return doctor.Found("応答がありません: %s", "does not answer: %s", doctor.Cause(err)).Fail(modelAdvice(err))
+	return doctor.Found("応答がありません：%s", "does not answer: %s", doctor.Cause(err)).Fail(modelAdvice(err))
 }
 
 // modelAdvice returns the advice for an error of a model, in Japanese and English.
@@ -110,7 +110,7 @@ func (e *examination) checkEmbedding(ctx context.Context) doctor.Result {
 		vectors, err = embedding.Embedder.Embed(ctx, []string{"紡"})
 	}
 	if err != nil {
-		return doctor.Found("ベクトルを取得できません: %s", "returns no vector: %s", doctor.Cause(err)).Fail(modelAdvice(err))
+		return doctor.Found("ベクトルを取得できません：%s", "returns no vector: %s", doctor.Cause(err)).Fail(modelAdvice(err))
 	}
 	return doctor.Found("%d次元のベクトルを受信しました。", "returned a vector of %d numbers", len(vectors[0]))
 }
@@ -127,7 +127,7 @@ func (e *examination) checkWebSearch(ctx context.Context) doctor.Result {
 		results, err = len(found), searchErr
 	}
 	if err != nil {
-		return doctor.Found("検索できません: %s", "cannot search: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("検索できません：%s", "cannot search: %s", doctor.Cause(err)).Fail(
 			"TSUMUGI_SEARCH_URLとTSUMUGI_SEARCH_KEY、SearXNGの場合はsearch.formatsのjsonを確認してください。",
 			"Check TSUMUGI_SEARCH_URL and TSUMUGI_SEARCH_KEY and, for SearXNG, the format json in search.formats.")
 	}
@@ -140,7 +140,7 @@ func (e *examination) checkMailServer(ctx context.Context) doctor.Result {
 			"not configured; mails are stored in the data folder")
 	}
 	if err := mail.Check(ctx, e.SMTPURL, mail.SMTPConfig{}); err != nil {
-		return doctor.Found("メールサーバーに接続できません: %s", "the mail server refuses the session: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("メールサーバーに接続できません：%s", "the mail server refuses the session: %s", doctor.Cause(err)).Fail(
 			"SMTP_URLのホスト、ポート、ユーザー、パスワードと、サーバーの証明書を確認してください。",
 			"Check the host, port, user and password in SMTP_URL, and the certificate of the server.")
 	}
@@ -176,7 +176,7 @@ func (e *examination) checkWorkspace(ctx context.Context, in channel.Installatio
 	}
 	adapter, err := slack.New(slack.Config{APIURL: e.SlackAPIURL}, e.log)
 	if err != nil {
-		return doctor.Found("SLACK_API_URLが正しくありません: %s", "SLACK_API_URL is invalid: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("SLACK_API_URLが正しくありません：%s", "SLACK_API_URL is invalid: %s", doctor.Cause(err)).Fail(
 			"SLACK_API_URLを修正してください。", "Correct SLACK_API_URL.")
 	}
 	defer adapter.Close()
@@ -189,7 +189,7 @@ func (e *examination) checkWorkspace(ctx context.Context, in channel.Installatio
 	if len(names) == 0 {
 		return doctor.Found("接続できました。", "connected")
 	}
-	return doctor.Found("確認できない項目があります: %s", "failed: %s", strings.Join(names, ", ")).Fail(strings.Join(details, " "),
+	return doctor.Found("確認できない項目があります：%s", "failed: %s", strings.Join(names, ", ")).Fail(strings.Join(details, " "),
 		"Check the tokens and scopes of the Slack app, and the network; tsumugi slack test shows details.")
 }
 
@@ -259,7 +259,7 @@ func (e *examination) checkUserPool(ctx context.Context) doctor.Result {
 		return doctor.NotConfigured()
 	}
 	if err := e.remoteKeys(e.log).Check(ctx); err != nil {
-		return doctor.Found("公開鍵を取得できません: %s", "its public keys cannot be read: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("公開鍵を取得できません：%s", "its public keys cannot be read: %s", doctor.Cause(err)).Fail(
 			"COGNITO_USER_POOL_ID、COGNITO_REGION、COGNITO_ENDPOINTとネットワークを確認してください。",
 			"Check COGNITO_USER_POOL_ID, COGNITO_REGION, COGNITO_ENDPOINT and the network.")
 	}

@@ -114,7 +114,7 @@ func (e *examination) auditChecks(name doctor.Text) (checks []doctor.Check) {
 			ID: "audit", Name: name, Subject: described.name, Run: func(ctx context.Context) doctor.Result {
 				defer sink.Close()
 				if err := sink.Check(ctx); err != nil {
-					return doctor.Found("接続できません: %s", "cannot be reached: %s", err.Error()).Fail(
+					return doctor.Found("接続できません：%s", "cannot be reached: %s", err.Error()).Fail(
 						described.settings+"と、受信側の稼働状況、証明書、途中のネットワークを確認してください。",
 						"Check "+described.settings+", the receiver, its certificate, and the network.")
 				}
@@ -133,7 +133,7 @@ func clientCertificateResult(certificate *siem.ClientCertificate, now time.Time)
 		"A restart is not necessary."
 	read, err := certificate.Read()
 	if err != nil {
-		return doctor.Found("使用できません: %s", "cannot be used: %s", err.Error()).Fail(ja, en)
+		return doctor.Found("使用できません：%s", "cannot be used: %s", err.Error()).Fail(ja, en)
 	}
 	fingerprint := sha256.Sum256(read.Leaf.Raw)
 	r := doctor.Found("クライアント証明書 %s（SHA-256 %s）の有効期限は%s",

@@ -36,7 +36,7 @@ async function signIn(browser: Browser, origin: string, account: Account): Promi
   await (await signInToApp(browser, origin, account)).close()
   const settings = await browser.extensionPage('options.html')
   await allow(await openWindow(browser, settings))
-  await expect(settings.getByText(`ログインしています: ${emails.user}`)).toBeVisible()
+  await expect(settings.getByText(`ログインしています：${emails.user}`)).toBeVisible()
   await settings.close()
 }
 
@@ -114,7 +114,7 @@ test('a code entered in the app signs in', async ({ installed: browser, server, 
   await app.getByRole('button', { name: '次へ' }).click()
   await expect(app.getByText(client)).toBeVisible()
   await app.getByRole('button', { name: '許可する' }).click()
-  await expect(settings.getByText(`ログインしています: ${emails.user}`)).toBeVisible()
+  await expect(settings.getByText(`ログインしています：${emails.user}`)).toBeVisible()
   expect((await connections(account)).map(({ name }) => name)).toEqual([client])
 })
 

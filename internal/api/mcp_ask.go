@@ -64,7 +64,7 @@ func (s *Server) askSkill(c *call, report func(characters int), in askArguments)
 	case err != nil:
 		return "", answerRecord{}, err
 	case answer.Status == chat.StatusFailed:
-		return "", answerRecord{}, fault.Errorf(fault.Unavailable, "%s\n\nチャット: %s", answer.Failure.Detail, threadURL)
+		return "", answerRecord{}, fault.Errorf(fault.Unavailable, "%s\n\nチャット：%s", answer.Failure.Detail, threadURL)
 	}
 	out := answerRecord{
 		Answer: shorten(strings.TrimSpace(answer.Content)), ThreadID: answer.ThreadID.String(), ThreadURL: threadURL,
@@ -89,9 +89,9 @@ func answerText(answer chat.Message, out answerRecord) string {
 		parts = append(parts, "⚠️ "+notice)
 	}
 	if sources := sourceLines(answer.Citations); len(sources) > 0 {
-		parts = append(parts, "出典:\n"+strings.Join(sources, "\n"))
+		parts = append(parts, "出典：\n"+strings.Join(sources, "\n"))
 	}
-	parts = append(parts, "チャット: "+out.ThreadURL+"（thread_id: "+out.ThreadID+"）")
+	parts = append(parts, "チャット："+out.ThreadURL+"（thread_id: "+out.ThreadID+"）")
 	return strings.Join(parts, "\n\n")
 }
 

@@ -186,7 +186,7 @@ func (s *Server) documentText(c *call, id uuid.UUID, from int) (string, error) {
 		text.WriteString(p.Text + "\n\n")
 	}
 	if next := from + len(passages); len(passages) > 0 && next < source.ChunkCount {
-		fmt.Fprintf(&text, "（続き: %s%s?from=%d）\n", documentURI, id, next)
+		fmt.Fprintf(&text, "（続き：%s%s?from=%d）\n", documentURI, id, next)
 	}
 	return text.String(), err
 }

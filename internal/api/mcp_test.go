@@ -367,7 +367,7 @@ func TestMCPClientReadsResources(t *testing.T) {
 			if len(text) > 66<<10 {
 				t.Errorf("%s: %d bytes", uri, len(text))
 			}
-			text, uri, _ = strings.Cut(text, "（続き: ")
+			text, uri, _ = strings.Cut(text, "（続き：")
 			uri = strings.TrimSuffix(uri, "）\n")
 			whole += text
 		}

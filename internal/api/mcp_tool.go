@@ -169,7 +169,7 @@ func (s *Server) listSkillsForTool(c *call, _ func(int), _ struct{}) (string, sk
 			ID: m.Record().ID, Name: m.Name, Description: strings.ReplaceAll(m.Description, "\n", ""),
 		}
 		list.Skills = append(list.Skills, record)
-		fmt.Fprintf(&text, "- %s（id: %s）: %s\n", record.Name, record.ID, record.Description)
+		fmt.Fprintf(&text, "- %s（id: %s）：%s\n", record.Name, record.ID, record.Description)
 	}
 	return shorten(text.String()), list, err
 }

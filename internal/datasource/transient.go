@@ -35,7 +35,7 @@ func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extra
 	case s.transient <- struct{}{}:
 		defer func() { <-s.transient }()
 	case <-patience.C:
-		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
+		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。少し時間をおいて、もう一度お試しください。")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -63,7 +63,7 @@ func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extra
 		return nil, fault.InvalidFile(fault.Invalid, "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
+		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	return pages, err
 }

@@ -108,7 +108,7 @@ func parseAddressRange(field, text string) (netip.Prefix, error) {
 	if err != nil {
 		address, addressErr := netip.ParseAddr(text)
 		if addressErr != nil || address.Zone() != "" {
-			return netip.Prefix{}, fault.InvalidField(field, "「%s」は、IPアドレスの範囲（例: 203.0.113.0/24）ではありません。", text)
+			return netip.Prefix{}, fault.InvalidField(field, "「%s」は、IPアドレスの範囲（例：203.0.113.0/24）ではありません。", text)
 		}
 		address = address.Unmap() // Addresses of clients are, too.
 		parsed = netip.PrefixFrom(address, address.BitLen())

@@ -38,7 +38,7 @@ const (
 // ErrNoPicture is the error for a picture that does not exist or belongs to another person.
 var ErrNoPicture = fault.Errorf(fault.NotFound, "画像が見つかりません。もう一度追加してください。")
 
-var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
+var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合っています。少し時間をおいて、もう一度お試しください。")
 
 // Service stores pictures. It is safe for concurrent use.
 type Service struct {

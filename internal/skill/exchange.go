@@ -80,7 +80,7 @@ func (l *Library) Read(ctx context.Context, actor identity.Actor, file string) (
 // readExchange decodes a file.
 func readExchange(file string) ([]definition, error) {
 	if len(file) > MaxExchange {
-		return nil, fault.InvalidField("yaml", "ファイルは%dKBまでです。", MaxExchange>>10)
+		return nil, fault.InvalidField("yaml", "ファイルは%d KBまでです。", MaxExchange>>10)
 	}
 	var parsed importFile
 	if err := decodeStrict([]byte(file), &parsed); err != nil {

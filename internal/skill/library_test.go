@@ -201,7 +201,7 @@ func TestInvalidSkillFilesAreRefused(t *testing.T) {
 	library := skill.NewLibrary(&savingStore{})
 	for file, text := range map[string]string{
 		"": "YAML の形式", "skills: []": "スキルがありません", "skills: [{prompts: x}]": "1行目の prompts は使えない",
-		"skills:\n  - key: [": "行目の書き方", strings.Repeat("a", skill.MaxExchange+1): "512KBまで",
+		"skills:\n  - key: [": "行目の書き方", strings.Repeat("a", skill.MaxExchange+1): "512 KBまで",
 		"skills: [" + strings.Repeat("{name: a},", 21) + "]": "20件まで",
 	} {
 		_, err := library.Read(t.Context(), someone(identity.RoleGeneralUser), file)

@@ -97,7 +97,7 @@ func readable(arguments string) (text string, whole bool) {
 	switch {
 	case parsed.IsObject() && json.Valid([]byte(arguments)):
 		parsed.ForEach(func(name, item gjson.Result) bool {
-			lines = append(lines, "• "+runes.OneLine(visible(name.Str), maxTitle)+": "+value(item))
+			lines = append(lines, "• "+runes.OneLine(visible(name.Str), maxTitle)+"："+value(item))
 			return true
 		})
 	case strings.TrimSpace(arguments) != "":

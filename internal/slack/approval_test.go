@@ -65,7 +65,7 @@ func TestRequestForADecision(t *testing.T) {
 	d := request(chat.ApprovalWaiting, `{"件名": "打合せ", "人数": 3, "参加": ["甲", "乙"], "連絡": "<@U0TARO0001>"}`)
 	ref, sections := o.begun(d)
 	if want := []string{
-		"「予定の 登録<!channel>」の実行を承認しますか？", "• 件名: 打合せ\n• 人数: 3\n• 参加: [\"甲\",\"乙\"]\n• 連絡: <@U0TARO0001>",
+		"「予定の 登録<!channel>」の実行を承認しますか？", "• 件名：打合せ\n• 人数：3\n• 参加：[\"甲\",\"乙\"]\n• 連絡：<@U0TARO0001>",
 	}; !reflect.DeepEqual(sections, want) {
 		t.Errorf("%q, want %q", sections, want)
 	}
@@ -126,9 +126,9 @@ func TestArgumentsAreReadable(t *testing.T) {
 		`{}`:                           "入力はありません。",
 		``:                             "入力はありません。",
 		`[1]`:                          "[1]",
-		`{"a": "一\n• b: 二\r三\u2028四"}`: "• a: 一\n　　• b: 二\n　　三\n　　四",
-		`{"a\nb": "x\u202ey"}`:         "• a b: x\ufffdy",
-		`{"a": {"b": [true, null]}}`:   `• a: {"b":[true,null]}`,
+		`{"a": "一\n• b: 二\r三\u2028四"}`: "• a：一\n　　• b: 二\n　　三\n　　四",
+		`{"a\nb": "x\u202ey"}`:         "• a b：x\ufffdy",
+		`{"a": {"b": [true, null]}}`:   `• a：{"b":[true,null]}`,
 	} {
 		if _, sections := o.begun(request(chat.ApprovalWaiting, arguments)); len(sections) != 2 || sections[1] != want {
 			t.Errorf("%s: %q, want %q", arguments, sections, want)

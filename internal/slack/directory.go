@@ -83,7 +83,7 @@ func (a *Adapter) Check(ctx context.Context, in channel.Installation) []workspac
 	checks := []workspace.Check{{Name: "token", OK: true, Detail: test.User + "として接続できました。"}}
 	team := workspace.Check{Name: "workspace", OK: true, Detail: test.Team}
 	if in.TeamID != "" && test.TeamID != in.TeamID {
-		team = workspace.Check{Name: "workspace", Detail: "登録されているワークスペースと違います: " + test.Team}
+		team = workspace.Check{Name: "workspace", Detail: "登録されているワークスペースと違います：" + test.Team}
 	}
 	checks = append(checks, team, checkScopes(scopes.Get("X-OAuth-Scopes")))
 	signing := workspace.Check{Name: "signing_secret", OK: true, Detail: "登録されています。"}
@@ -122,7 +122,7 @@ func checkScopes(granted string) workspace.Check {
 	if len(missing) > 0 {
 		return workspace.Check{
 			Name: "scopes",
-			Detail: "権限が足りません: " + strings.Join(missing, "、") +
+			Detail: "権限が足りません：" + strings.Join(missing, "、") +
 				"。マニフェストを更新し、アプリをワークスペースに再インストールしてください。",
 		}
 	}

@@ -30,14 +30,14 @@ func homeBlocks(h channel.Home) []slackgo.Block {
 		}
 		return blocks
 	}
-	blocks = append(blocks, note("連携中のアカウント: "+h.Account),
+	blocks = append(blocks, note("連携中のアカウント："+h.Account),
 		paragraph("チャンネルではTsumugiをメンションして、ダイレクトメッセージではそのまま質問してください。"))
 	if h.AppURL != "" {
 		blocks = append(blocks, slackgo.NewActionBlock("", button("tsumugi_open", "", "Tsumugiを開く").WithURL(h.AppURL)))
 	}
 	if len(h.Skills) > 0 {
 		blocks = append(blocks, slackgo.NewDividerBlock(), slackgo.NewHeaderBlock(words("スキル", maxFallback)),
-			note("「スキル名: 質問」の形で使えます。"))
+			note("「スキル名：質問」の形で使えます。"))
 	}
 	for _, s := range h.Skills[:min(len(h.Skills), maxHomeSkills)] {
 		blocks = append(blocks, slackgo.NewSectionBlock(

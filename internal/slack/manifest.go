@@ -47,7 +47,7 @@ func Manifest(appURL string, socket bool) ([]byte, error) {
 			}},
 			SlashCommands: []slackgo.ManifestSlashCommand{{
 				Command: command, Description: "Tsumugiに質問します",
-				UsageHint: "[スキル名:] 質問 ／ help ／ link ／ unlink ／ project",
+				UsageHint: "[スキル名：] 質問 ／ help ／ link ／ unlink ／ project",
 			}},
 		},
 		OAuthConfig: slackgo.OAuthConfig{

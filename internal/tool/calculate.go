@@ -38,7 +38,7 @@ func calculateTool() Tool {
 		Name: calculateName, Title: "計算",
 		Description: "式を正確に計算する。四則演算 + - * / と括弧、千・万・億・兆・円・千円・百万円などの単位、% が使える。" +
 			"関数は round(値; 小数の桁数)、floor(値; 桁数)、ceil(値; 桁数)（四捨五入、切り捨て、切り上げ）、sum、average、min、max、abs、pow(底; 整数)。" +
-			"関数の引数は ; で区切る。例: (3億5000万円 + 1,200千円) * 8% 。金額、割合、合計は、暗算せずにこのツールで計算する。",
+			"関数の引数は ; で区切る。例：(3億5000万円 + 1,200千円) * 8% 。金額、割合、合計は、暗算せずにこのツールで計算する。",
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false, "required": ["expression"],
 			"properties": {

@@ -75,7 +75,7 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 		if err := checkYear(base.Year()); err != nil {
 			return "", err
 		}
-		b.WriteString("\n" + distance(days, "日") + ":\n")
+		b.WriteString("\n" + distance(days, "日") + "：\n")
 		describeDay(&b, base, today)
 	}
 	if days := a.AddBusinessDays; days != 0 {
@@ -83,7 +83,7 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString("\n" + distance(days, "営業日") + ":\n")
+		b.WriteString("\n" + distance(days, "営業日") + "：\n")
 		describeDay(&b, after, today)
 	}
 	if a.Until != "" {
@@ -194,19 +194,19 @@ func weekday(day time.Time) string { return string([]rune("日月火水木金土
 
 // describeDay writes what the calendar knows about a day.
 func describeDay(b *strings.Builder, day, today time.Time) {
-	fmt.Fprintf(b, "日付: %s（%s曜日）\n和暦: %s%d月%d日\n", day.Format("2006-01-02"), weekday(day), eraYear(day), day.Month(), day.Day())
+	fmt.Fprintf(b, "日付：%s（%s曜日）\n和暦：%s%d月%d日\n", day.Format("2006-01-02"), weekday(day), eraYear(day), day.Month(), day.Day())
 	if day.Year() < firstHolidays {
-		fmt.Fprintf(b, "祝日: %d年より前の祝日は調べられない\n", firstHolidays)
+		fmt.Fprintf(b, "祝日：%d年より前の祝日は調べられない\n", firstHolidays)
 	} else {
 		name, open := cmp.Or(holiday(day), "祝日ではない"), "はい"
 		if !isBusinessDay(day) {
 			open = "いいえ"
 		}
-		fmt.Fprintf(b, "祝日: %s\n営業日: %s\n", name, open)
+		fmt.Fprintf(b, "祝日：%s\n営業日：%s\n", name, open)
 	}
 	fiscal := day.AddDate(0, -3, 1-day.Day()) // The first day of the month three months before.
 	_, week := day.ISOWeek()
-	fmt.Fprintf(b, "年度: %d年度（%s度）\n週: 第%d週\n", fiscal.Year(),
+	fmt.Fprintf(b, "年度：%d年度（%s度）\n週：第%d週\n", fiscal.Year(),
 		eraYear(time.Date(fiscal.Year(), time.May, 1, 0, 0, 0, 0, time.UTC)), week)
 	if days := daysBetween(today, day); days == 0 {
 		b.WriteString("今日である\n")
@@ -220,7 +220,7 @@ func daysBetween(from, to time.Time) int { return int(to.Sub(from) / (24 * time.
 // describeSpan counts the days from one day to another. The first day is not counted, the last one is.
 func describeSpan(from, until time.Time) string {
 	days := daysBetween(from, until)
-	text := fmt.Sprintf("%sから%sまで: %d日（初日を含めると%d日）\n", from.Format("2006-01-02"), until.Format("2006-01-02"), days,
+	text := fmt.Sprintf("%sから%sまで：%d日（初日を含めると%d日）\n", from.Format("2006-01-02"), until.Format("2006-01-02"), days,
 		days+sign(days))
 	if min(from.Year(), until.Year()) < firstHolidays || days > maxDays || days < -maxDays {
 		return text
@@ -231,7 +231,7 @@ func describeSpan(from, until time.Time) string {
 			open++
 		}
 	}
-	return text + fmt.Sprintf("営業日: %d日（初日を含めない）\n", open)
+	return text + fmt.Sprintf("営業日：%d日（初日を含めない）\n", open)
 }
 
 // sign returns -1 for a negative number, else 1.
@@ -257,7 +257,7 @@ func describeMonth(text string) (string, error) {
 	if holidays.Len() == 0 {
 		holidays.WriteString("なし\n")
 	}
-	return fmt.Sprintf("%d年%d月（%s）: %d日、営業日%d日\n祝日:\n%s", first.Year(), first.Month(), eraYear(first), days, open,
+	return fmt.Sprintf("%d年%d月（%s）：%d日、営業日%d日\n祝日：\n%s", first.Year(), first.Month(), eraYear(first), days, open,
 		holidays.String()), nil
 }
 

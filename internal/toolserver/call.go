@@ -107,7 +107,7 @@ func named(server Server, err error) error {
 	if !ok || known == tool.ErrWithdrawn || known.Code == codeInput || known.Code == codeToolError {
 		return err
 	}
-	return fault.Wrap(err, known.Code, "サーバー「%s」: %s", server.Name, known.Detail)
+	return fault.Wrap(err, known.Code, "サーバー「%s」：%s", server.Name, known.Detail)
 }
 
 // exchange connects to the server and makes the call.
@@ -239,7 +239,7 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
 	}
 	if err := resolved.Validate(values); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません: %s", runes.OneLine(mismatch(err), maxTold))
+		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません。%s", runes.OneLine(mismatch(err), maxTold))
 	}
 	return arguments, nil
 }
@@ -263,7 +263,7 @@ func mismatch(err error) string {
 	if names == nil { // All arguments together, for example without a required one.
 		return form[2]
 	}
-	return "「" + strings.Join(names, ".") + "」: " + form[2]
+	return "「" + strings.Join(names, ".") + "」：" + form[2]
 }
 
 // codeToolError is the code of an error that the tool has reported.
@@ -306,7 +306,7 @@ func contentText(content sdk.Content) string {
 	case *sdk.AudioContent:
 		return mediaText("音声", content.MIMEType, len(content.Data))
 	case *sdk.ResourceLink:
-		return fmt.Sprintf("［リンク: %s %s］", runes.OneLine(content.Name, maxTitle), runes.OneLine(content.URI, maxURL))
+		return fmt.Sprintf("［リンク：%s %s］", runes.OneLine(content.Name, maxTitle), runes.OneLine(content.URI, maxURL))
 	case *sdk.EmbeddedResource:
 		if content.Resource == nil {
 			return ""
@@ -320,7 +320,7 @@ func contentText(content sdk.Content) string {
 }
 
 func mediaText(kind, mediaType string, size int) string {
-	return fmt.Sprintf("［%s（%s、%dKB）: 表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
+	return fmt.Sprintf("［%s（%s、%d KB）：表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
 }
 
 // Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the

@@ -81,16 +81,16 @@ func TestMismatchesNameTheArgument(t *testing.T) {
 		"list":{"type":"array","maxItems":10,"items":{"$ref":"#/$defs/item"}}},
 		"$defs":{"item":{"type":"object","properties":{"ok":{"type":"boolean"}}}}}`)
 	for arguments, want := range map[string]string{
-		`{}`:                           `: required: missing properties: ["to"]`,
-		`{"to":1}`:                     ": 「to」: type: ",
-		`{"to":"want \"x\""}`:          ": 「to」: maxLength: ",
-		`{"to":"a","n":"3"}`:           ": 「n」: type: ",
-		`{"to":"a","n":1}`:             ": 「n」: minimum: ",
-		`{"to":"a","kind":"丙"}`:        ": 「kind」: enum: ",
+		`{}`:                           `。required: missing properties: ["to"]`,
+		`{"to":1}`:                     "「to」：type: ",
+		`{"to":"want \"x\""}`:          "「to」：maxLength: ",
+		`{"to":"a","n":"3"}`:           "「n」：type: ",
+		`{"to":"a","n":1}`:             "「n」：minimum: ",
+		`{"to":"a","kind":"丙"}`:        "「kind」：enum: ",
 		`{"to":"a","cc":"b"}`:          `"cc"`,
-		`{"to":"a","at":{"zip":"東京"}}`: ": 「at.zip」: pattern: ",
-		`{"to":"a","list":[{"ok":1}]}`: ": 「ok」: type: ",
-		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: ": 「list」: maxItems: ",
+		`{"to":"a","at":{"zip":"東京"}}`: "「at.zip」：pattern: ",
+		`{"to":"a","list":[{"ok":1}]}`: "「ok」：type: ",
+		`{"to":"a","list":[{},{},{},{},{},{},{},{},{},{},{}]}`: "「list」：maxItems: ",
 	} {
 		_, err := toolserver.CheckArguments(schema, json.RawMessage(arguments))
 		wants(t, err, "引数がツールの定義に合いません", want)
@@ -113,7 +113,7 @@ func TestResults(t *testing.T) {
 	c.answers("empty", &sdk.CallToolResult{})
 	o.connected(c.URL, nil)
 	for name, want := range map[string]string{
-		"mixed":      "一つ目\n\n［画像（image/png、2KB）: 表示していません］\n\n［リンク: 資料 https://crm.example/1］\n\n本文",
+		"mixed":      "一つ目\n\n［画像（image/png、2 KB）：表示していません］\n\n［リンク：資料 https://crm.example/1］\n\n本文",
 		"structured": `{"total":3}`, "twice": `{"total":3}`, "empty": "（結果は空でした）",
 	} {
 		if result, err := o.call("crm__"+name, `{}`); err != nil || result.Text != want || !result.Untrusted {

@@ -86,14 +86,14 @@ func httpClient(transport http.RoundTripper, limit time.Duration) *http.Client {
 
 // Failures of a request, for people. The name of the server precedes them.
 var (
-	errTooLarge = fault.Errorf(fault.TooLarge, "応答が大きすぎるため（%dMBまで）、受け取りを中止しました。", maxResponse>>20)
+	errTooLarge = fault.Errorf(fault.TooLarge, "応答が大きすぎるため（%d MBまで）、受け取りを中止しました。", maxResponse>>20)
 	errRedirect = fault.Errorf(fault.Unavailable, "別のアドレスへの転送を返しました。転送には従いません。")
 	errInside   = fault.Errorf(fault.Forbidden, "%s", insideText)
 	errAway     = fault.Errorf(fault.Unavailable, "接続できませんでした。サーバーが停止しているか、アドレスが変わった可能性があります。")
 	errSlow     = fault.Errorf(fault.Unavailable, "時間内に応答しませんでした。")
 	errSignIn   = fault.Errorf(fault.Forbidden, "認証に失敗しました（401）。")
 	errRights   = fault.Errorf(fault.Forbidden, "この操作を許可しませんでした（403）。")
-	errBusy     = fault.Errorf(fault.Unavailable, "混み合っています（429）。しばらくしてからお試しください。")
+	errBusy     = fault.Errorf(fault.Unavailable, "混み合っています（429）。少し時間をおいて、もう一度お試しください。")
 	errTooMany  = fault.Errorf(fault.Unavailable, "サーバーからの要求が多すぎるため、通信を中止しました。")
 	errGarbled  = fault.Errorf(fault.Unavailable, "応答を読み取れませんでした。MCPのサーバーではない可能性があります。")
 )

@@ -52,7 +52,7 @@ func newDefinition(t *sdk.Tool) (d Definition, refused string) {
 	schema, err := json.Marshal(t.InputSchema)
 	if err != nil || len(schema) > maxSchema {
 		d.Schema = json.RawMessage(`{}`)
-		return d, cmp.Or(refused, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10))
+		return d, cmp.Or(refused, fmt.Sprintf("引数の定義が大きすぎます（%d KBまで）。", maxSchema>>10))
 	}
 	d.Schema = schema
 	if _, err := checkSchema(schema); err != nil && refused == "" {

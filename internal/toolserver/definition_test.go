@@ -49,7 +49,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"enum":["\u202ex"]}}}`:                                                     "見えない文字",
 		`{"type":"object","properties":{"a\u001b":{}}}`:                                                                 "見えない文字",
 		`{"type":"object","description":"一行目\r\n\t二行目\\u0000"}`:                                                         "",
-		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                         "大きすぎます（64KB",
+		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                         "大きすぎます（64 KB",
 		`{"type":"object","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41):                           "深すぎます",
 	} {
 		d, refused := toolserver.NewDefinition(&sdk.Tool{Name: "t", InputSchema: json.RawMessage(schema)})

@@ -48,7 +48,7 @@ func newInputRequest(server string, result *sdk.CallToolResult, orders map[strin
 	case len(result.InputRequests) > maxForms:
 		return nil, errInput(fmt.Sprintf("フォームが多すぎる（%d個まで）", maxForms))
 	case len(result.RequestState) > maxRequestState:
-		return nil, errInput(fmt.Sprintf("途中の状態が大きすぎる（%dKBまで）", maxRequestState>>10))
+		return nil, errInput(fmt.Sprintf("途中の状態が大きすぎる（%d KBまで）", maxRequestState>>10))
 	case strings.ContainsRune(result.RequestState, 0):
 		return nil, errInput("途中の状態に使えない文字がある")
 	}
@@ -80,7 +80,7 @@ func newInputForm(id string, request sdk.InputRequest, order []string) (tool.Inp
 	}
 	encoded, err := json.Marshal(asked.RequestedSchema)
 	if err != nil || len(encoded) > maxSchema {
-		return tool.InputForm{}, errInput(fmt.Sprintf("フォームの定義が大きすぎる（%dKBまで）", maxSchema>>10))
+		return tool.InputForm{}, errInput(fmt.Sprintf("フォームの定義が大きすぎる（%d KBまで）", maxSchema>>10))
 	}
 	var schema jsonschema.Schema // The library would need seconds for a deep one.
 	if (&schemaWalk{onlySize: true}).visit(asked.RequestedSchema, 0) != nil ||

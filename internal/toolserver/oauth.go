@@ -409,7 +409,7 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 	case errors.Is(err, errEnded):
 		return "", s.errUnlinked("連携が、相手のサービスで無効になりました。もう一度、")
 	case err != nil:
-		return "", fault.Wrap(err, fault.Unavailable, "連携を更新できませんでした。しばらくしてからお試しください。")
+		return "", fault.Wrap(err, fault.Unavailable, "連携を更新できませんでした。少し時間をおいて、もう一度お試しください。")
 	}
 	next.Scopes, next.RefreshToken = connection.Scopes, cmp.Or(next.RefreshToken, connection.RefreshToken)
 	return next.AccessToken, s.store.RefreshToolConnection(ctx, owner, server, connection, next)

@@ -459,7 +459,7 @@ test('single sign-on is configured, tested and switched on and off', async ({ pa
     await page
       .getByLabel('XMLファイルを選択')
       .setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer })
-    await expect(page.getByText(`エンティティID: ${idp.url}/metadata`)).toBeVisible()
+    await expect(page.getByText(`エンティティID：${idp.url}/metadata`)).toBeVisible()
     await page.getByLabel('メールアドレスの属性').fill(idp.attributes.email)
     await page.getByLabel('名前の属性').fill(idp.attributes.name)
     await expect(page.getByRole('checkbox', { name: 'demo.example' })).toBeChecked()

@@ -54,7 +54,7 @@ test('instructions of the organization and the user are sent with questions, and
   await member.getByRole('button', { name: '組織の指示と「回答のカスタマイズ」も一緒に送ります' }).click()
   const dialog = member.getByRole('dialog', { name: '質問と一緒に送る内容' })
   await expect(dialog).toContainText('社外に出す文書では、正式名称を使う。')
-  await expect(dialog).toContainText('呼び名: 田中さん')
+  await expect(dialog).toContainText('呼び名：田中さん')
   await dialog.getByRole('button', { name: '閉じる' }).click()
   const conversation = chat.in(member)
   await conversation.ask(question)

@@ -30,7 +30,13 @@ test('an administrator sets OpenID Connect up, a member signs in, and the provid
     await test.step('the settings', async () => {
       await page.goto('/admin/saml')
       await page.getByRole('link', { name: 'OpenID Connect' }).click()
-      await expect(page.getByText(config.redirect_url)).toBeVisible()
+      const redirect = page.getByText(config.redirect_url)
+      await expect(redirect).toBeVisible()
+      const size = page.viewportSize() ?? { width: 1280, height: 720 }
+      await page.setViewportSize({ width: 390, height: 844 })
+      expect((await redirect.boundingBox())?.height, 'the address is on one line').toBeLessThan(40)
+      expect(await breaches(page), 'the settings on a phone').toEqual([])
+      await page.setViewportSize(size)
       await expect(page.getByLabel('二段階認証が必要なメンバー')).toBeVisible()
       await page.getByRole('link', { name: '設定を編集' }).click()
       await page.getByLabel('クライアントID').fill('tsumugi')

@@ -49,7 +49,7 @@ test.describe('a selected passage of an answer', () => {
 
     await select(page, '次の段落です。')
     await toolbar.getByRole('button', { name: 'コピー' }).click()
-    await expect(page.getByText('コピーしました。')).toBeVisible()
+    await expect(toolbar.getByText('コピーしました')).toBeAttached()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('次の段落です。')
 
     await page.getByText('最初の段落です。', { exact: true }).click()

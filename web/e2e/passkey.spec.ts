@@ -148,7 +148,7 @@ test('a member adds a passkey, signs in with it, renames and deletes it', async 
   })
 
   await page.goto('/setting/factor')
-  await expect(section.getByText(/最終利用: 今日/)).toBeVisible()
+  await expect(section.getByText(/最終利用：今日/)).toBeVisible()
   await section.getByRole('button', { name: /自宅のPCを\s*削除/ }).click()
   await confirm(page, '削除する')
   await expect(section.getByText('パスキーは登録されていません。')).toBeVisible()

@@ -189,7 +189,7 @@ seeing.describe('pictures in questions', () => {
       all.map((content) => png(content)),
     )
     await expect(
-      page.getByText('1つの質問に添えられる画像は10枚までです。1枚は追加しませんでした。'),
+      page.getByText('一つの質問に添えられる画像は10枚までです。1枚は追加しませんでした。'),
     ).toBeVisible()
     await expect(strip(page).getByRole('button', { name: '画像10を拡大' })).toBeVisible()
     const wide = () => page.evaluate(() => document.documentElement.scrollWidth)

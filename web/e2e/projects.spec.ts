@@ -265,7 +265,7 @@ for (const [device, viewport] of Object.entries({
       await page.getByRole('combobox', { name: '新しいチャットのスキル' }).selectOption('要約')
       await page.getByRole('textbox', { name: /保存日数/ }).fill('七日')
       await page.getByRole('button', { name: '保存する' }).click()
-      await expect(page.getByText('30〜3650の数を入力してください。')).toBeVisible()
+      await expect(page.getByText('30以上3,650以下の数を入力してください。')).toBeVisible()
       await page.getByRole('textbox', { name: /保存日数/ }).fill('９０')
       await page.getByRole('textbox', { name: /容量の上限/ }).fill('1.5')
       await page.getByRole('button', { name: '保存する' }).click()

@@ -153,6 +153,16 @@ test.describe('a file', () => {
     await expect(row(page, '貼り付けた.txt')).toContainText('読み取り済み')
   })
 
+  test.describe('on a touch screen', () => {
+    test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } })
+
+    test('is chosen, as nothing can be dropped', async ({ page }) => {
+      await open(page)
+      await expect(page.getByRole('button', { name: 'ファイルを選択' })).toBeVisible()
+      await expect(page.getByText('ドラッグ＆ドロップ')).toBeHidden()
+    })
+  })
+
   test('that exists already is not stored twice', async ({ page, account }) => {
     await open(page)
     await choose(page, { '規程.txt': '同じ内容です。' })

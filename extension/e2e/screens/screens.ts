@@ -104,7 +104,7 @@ test('a page, its summary and the settings', async ({ browserWith: browser, serv
   await expect(page.getByRole('button', { name: '回答をコピー' })).toBeVisible()
   await shoot(page, 'answer')
   const settings = await browser.extensionPage('options.html')
-  await expect(settings.getByText('ログインしています: user@demo.example')).toBeVisible()
+  await expect(settings.getByText('ログインしています：user@demo.example')).toBeVisible()
   await name(settings)
   await shoot(settings, 'settings', 980, 760)
 })

@@ -17,7 +17,7 @@ export function count(value: number): string {
 export function timeOf(iso: string): string {
   const time = new Date(iso)
   if (Number.isNaN(time.getTime())) return ''
-  return time.toLocaleString(chrome.i18n.getUILanguage(), { dateStyle: 'medium', timeStyle: 'short' })
+  return time.toLocaleString(chrome.i18n.getUILanguage(), { dateStyle: 'long', timeStyle: 'short' })
 }
 
 /** speakLanguage sets the language of the page, for screen readers and line breaks. */

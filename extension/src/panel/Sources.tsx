@@ -68,7 +68,7 @@ export function Citation({ index }: CitationProps) {
       href={source.url}
       target="_blank"
       rel="noreferrer"
-      aria-label={`${t('sources')} ${index}: ${titleOf(source)}`}
+      aria-label={t('citation', index, titleOf(source))}
     >
       [{index}]
     </a>

@@ -69,7 +69,11 @@ const TurnView = memo(function TurnView({ turn, line, conversation, origin, last
       <div className={styles.question}>
         <h2 className="visually-hidden">{t('question')}</h2>
         <p>{turn.question}</p>
-        {sent && <p className={styles.quiet}>{t('sentNote', count(sent.characters), count(sent.left))}</p>}
+        {sent && (
+          <p className={styles.quiet}>
+            {t(sent.left > 0 ? 'sentNote' : 'sentWhole', count(sent.characters), count(sent.left))}
+          </p>
+        )}
       </div>
       <div className={styles.answer} data-answer aria-busy={!over || undefined}>
         <h2 className="visually-hidden">{t('answer')}</h2>

@@ -69,6 +69,7 @@ interface ReviewProps {
 function Review({ draft: read, server, onSend, onCancel }: ReviewProps) {
   const [draft, setDraft] = useState(read)
   const { material, characters, whole, unreadFrames } = draft
+  const left = material.left + material.omitted
   const [always, setAlways] = useState(false)
   const box = useId()
   const text = material.kind === 'explanation' ? material.selection : material.text
@@ -83,8 +84,12 @@ function Review({ draft: read, server, onSend, onCancel }: ReviewProps) {
         </dd>
         <dt>{t('sentCharacters')}</dt>
         <dd>{count(characters)}</dd>
-        <dt>{t('leftCharacters')}</dt>
-        <dd>{count(material.left + material.omitted)}</dd>
+        {left > 0 && (
+          <>
+            <dt>{t('leftCharacters')}</dt>
+            <dd>{count(left)}</dd>
+          </>
+        )}
       </dl>
       {material.left > 0 && <p className={styles.warning}>{t('leftNote', count(maxText))}</p>}
       {whole !== null && (

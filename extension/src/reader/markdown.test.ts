@@ -17,7 +17,7 @@ describe('toMarkdown', () => {
         '<table><tr><th>区分</th><th>日数</th></tr><tr><td>正社員</td><td>15|16</td></tr></table>',
     )
     expect(toMarkdown(body)).toBe(
-      '## 手当\n\n-   月額3,000円\n\n（画像: 組織図）\n\n| 区分 | 日数 |\n| --- | --- |\n| 正社員 | 15\\|16 |',
+      '## 手当\n\n-   月額3,000円\n\n（画像：組織図）\n\n| 区分 | 日数 |\n| --- | --- |\n| 正社員 | 15\\|16 |',
     )
   })
 

@@ -52,7 +52,7 @@ function turndown(): TurndownService {
     filter: 'img',
     replacement: (_, node) => {
       const words = (node as Element).getAttribute('alt')?.trim() ?? ''
-      return words === '' ? '' : `（画像: ${words}）`
+      return words === '' ? '' : `（画像：${words}）`
     },
   })
   // URLs take many characters and tell the model little.

@@ -177,7 +177,7 @@ func incomplete(settings Settings) error {
 	case settings.Issuer == "" || settings.ClientID == "":
 		return fault.Errorf(fault.Conflict, "IDプロバイダーの設定が完了していません。")
 	case len(settings.EmailDomains) == 0:
-		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを1つ以上選択してください。")
+		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを一つ以上選択してください。")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (s *Service) Consume(ctx context.Context, c Callback) (sso.Outcome, error) 
 func shown(err error) error {
 	if _, ok := errors.AsType[*unreachable](err); ok {
 		return fault.Wrap(err, sso.CodeUnavailable,
-			"組織のIDプロバイダーに接続できません。少し時間をおいてもう一度お試しいただくか、管理者にお問い合わせください。")
+			"組織のIDプロバイダーに接続できません。少し時間をおいて、もう一度お試しいただくか、管理者にお問い合わせください。")
 	}
 	return sso.Shown(err)
 }

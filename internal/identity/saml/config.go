@@ -164,7 +164,7 @@ func incomplete(settings Settings, at time.Time) error {
 	case !anyValid(certificates, at):
 		return fault.Errorf(fault.Conflict, "IDプロバイダーの証明書が有効期限内ではありません。新しい証明書を登録してください。")
 	case len(settings.EmailDomains) == 0:
-		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを1つ以上選択してください。")
+		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを一つ以上選択してください。")
 	}
 	return nil
 }

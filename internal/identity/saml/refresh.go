@@ -123,7 +123,7 @@ func (s *Service) fetchMetadata(ctx context.Context, address string) (string, er
 		return "", metadataError(err)
 	}
 	if len(text) > maxMetadata {
-		return "", fault.InvalidField("idp_metadata_url", "メタデータが256KBを超えています。")
+		return "", fault.InvalidField("idp_metadata_url", "メタデータが256 KBを超えています。")
 	}
 	return string(text), nil
 }

@@ -96,7 +96,7 @@ func TestMetadataIsReadAgainEveryDay(t *testing.T) {
 		{"503", func() { server.status.Store(http.StatusServiceUnavailable) }},
 		{"302", func() { server.status.Store(http.StatusFound) }},
 		{"読み取れませんでした", func() { server.status.Store(http.StatusOK); server.text.Store(new("<html>")) }},
-		{"256KB", func() { server.text.Store(new(strings.Repeat(" ", 300_000))) }},
+		{"256 KB", func() { server.text.Store(new(strings.Repeat(" ", 300_000))) }},
 		{"エンティティID", func() { server.serve(t, other) }},
 	} {
 		c.serve()

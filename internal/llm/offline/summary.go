@@ -55,7 +55,7 @@ func (p prompt) summarize(sources []answer.Passage, w wish) string {
 	}
 	w.points = cmp.Or(w.points, min(1+int(math.Round(1.1*math.Sqrt(float64(len(sentences))))), maxPoints))
 	picked := pick(sentences, w)
-	return p.list("**要旨:** ", sentences, picked[:1], sources) + "\n" + p.list("- ", sentences, picked[1:], sources) +
+	return p.list("**要旨：** ", sentences, picked[:1], sources) + "\n" + p.list("- ", sentences, picked[1:], sources) +
 		"\n---\n\nAIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
 }
 

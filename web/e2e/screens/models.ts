@@ -20,7 +20,7 @@ test('models and pictures', async ({ page, chat, account, second }) => {
   const buffer = await page.screenshot()
   second.script(sample.pictureQuestion, { text: sample.pictureAnswer, title: '契約の画面の説明' })
   await chat.open()
-  const menu = page.getByRole('button', { name: /^モデル: / })
+  const menu = page.getByRole('button', { name: /^モデル：/ })
   await menu.click()
   await page.getByRole('menuitemradio', { name: /高性能/ }).click()
   await page.keyboard.press('Escape')
@@ -34,7 +34,7 @@ test('models and pictures', async ({ page, chat, account, second }) => {
   await shoot(page, {
     name: 'chat-picture',
     open: async () => {
-      await expect(page.getByText('回答したモデル: 高性能')).toBeVisible()
+      await expect(page.getByText('回答したモデル：高性能')).toBeVisible()
       await page.keyboard.press('Escape')
       await menu.click()
       await expect(page.getByRole('menuitemradio', { name: /標準/ })).toBeVisible()

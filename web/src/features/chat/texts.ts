@@ -67,10 +67,10 @@ export const texts = {
   model: {
     label: 'モデル',
     standard: '既定',
-    chosen: (name: string) => `モデル: ${name}`,
+    chosen: (name: string) => `モデル：${name}`,
     think: 'じっくり考える',
     withdrawn: (name: string) => `選択していたモデルは利用できなくなりました。「${name}」が回答します。`,
-    wrote: (name: string) => `回答したモデル: ${name}`,
+    wrote: (name: string) => `回答したモデル：${name}`,
     again: '回答を再生成',
     with: '別のモデルで再生成',
     by: (name: string) => `「${name}」で再生成`,
@@ -130,7 +130,7 @@ export const texts = {
     cancel: '送信を取り消す',
     failed: '使えないファイルがあります。外すか、やり直してから送信してください。',
     tooMany: (limit: number, count: number) =>
-      `1つのチャットで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
+      `一つのチャットで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
   },
 
   pictures: {
@@ -152,7 +152,7 @@ export const texts = {
     empty: 'ファイルの中身がありません。',
     tooLarge: '画像が大きすぎます。20 MB以下の画像を追加してください。',
     tooMany: (limit: number, count: number) =>
-      `1つの質問に添えられる画像は${limit}枚までです。${count}枚は追加しませんでした。`,
+      `一つの質問に添えられる画像は${limit}枚までです。${count}枚は追加しませんでした。`,
     waits: '画像の追加が終わりしだい送信します。',
     failed: '追加できなかった画像があります。外すか、やり直してから送信してください。',
     unread: '画像を外すか、画像を読み取れるモデルを選択してください。',
@@ -286,7 +286,7 @@ export const texts = {
       until: '終わりの日',
       month: '月',
       expression: '式',
-      query: '検索語句',
+      query: '検索語',
       url: 'アドレス',
       unit: '単位',
     } as Readonly<Record<string, string>>,
@@ -350,8 +350,6 @@ export const texts = {
 
   selection: {
     label: '選択した部分の操作',
-    copied: 'コピーしました。',
-    copyFailed: 'コピーできませんでした。選択してコピーしてください。',
     ask: '質問する',
     rephrase: '言い換える',
     rephraseRequest: '次の部分を、意味を変えずに、別の言い方にしてください。',
@@ -367,7 +365,7 @@ export const texts = {
     withTextHint:
       'この質問と回答の文章に、あなたの名前を添えて、組織の管理者に表示します。前後の質問と回答、ファイルと画像、出典の内容は送りません。',
     withdrawable: '評価を取り消すかチャットを削除すると、管理者の画面からも消えます。',
-    placeholder: '例: 質問の意図と違う答えだった',
+    placeholder: '例：質問の意図と違う答えだった',
     send: '送信',
     cancel: 'キャンセル',
     withdraw: '評価を取り消す',

@@ -57,7 +57,7 @@ export const texts = {
   create: {
     name: '名前',
     nameRequired: '名前を入力してください。',
-    example: '例: 新製品の発売準備',
+    example: '例：新製品の発売準備',
     description: '説明',
     submit: '作成する',
     created: (name: string) => `「${name}」を作成しました。`,
@@ -232,7 +232,7 @@ export const texts = {
   instructions: {
     label: '指示',
     hint: 'このプロジェクトのチャットでは、質問のたびにこの指示をモデルに送ります。メンバー全員に表示されます。',
-    example: '例: 回答には、根拠にしたファイルの名前を書いてください。金額は税抜きで答えてください。',
+    example: '例：回答には、根拠にしたファイルの名前を書いてください。金額は税抜きで答えてください。',
     count: (length: string, limit: string) => `${length} / ${limit}文字`,
     tooLong: (limit: string) => `${limit}文字以内で入力してください。`,
     none: { title: '指示はまだありません。', hint: '編集者と管理者が指示を書くと、ここに表示されます。' },
@@ -281,7 +281,7 @@ export const texts = {
     retention: 'チャットの保存日数',
     retentionHint:
       '最後の質問から何日残すかです。空欄のときは組織の設定に従います。自分だけのチャットには、短いほうの日数が適用されます。',
-    retentionWrong: '30〜3650の数を入力してください。',
+    retentionWrong: '30以上3,650以下の数を入力してください。',
     storage: 'ファイルの容量の上限（GB）',
     storageHint: '空欄のときは、プロジェクトごとの上限はありません。',
     storageWrong: '0より大きい数を入力してください。',

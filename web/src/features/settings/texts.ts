@@ -60,8 +60,8 @@ export const texts = {
     empty: 'パスキーは登録されていません。',
     unsupported: 'このブラウザーでは、パスキーを追加できません。',
     full: '登録できるパスキーは10個までです。',
-    created: (date: string) => `追加: ${date}`,
-    used: (date: string) => `最終利用: ${date}`,
+    created: (date: string) => `追加：${date}`,
+    used: (date: string) => `最終利用：${date}`,
     unused: 'まだ使われていません',
     add: 'パスキーを追加',
     added: 'パスキーを追加しました。',
@@ -89,7 +89,7 @@ export const texts = {
     title: '信頼した端末',
     lead: 'ここにあるブラウザーでは、ログインのときに認証アプリの確認コードを省略します。信頼は30日間続き、パスワードや二段階認証の設定を変えると終わります。',
     empty: '信頼した端末はありません。',
-    since: (date: string) => `信頼した日時: ${date}`,
+    since: (date: string) => `信頼した日時：${date}`,
     forget: '信頼を解除',
     of: (device: string) => `${device}の`,
     forgotten: '信頼を解除しました。',
@@ -98,13 +98,13 @@ export const texts = {
     title: '回答のカスタマイズ',
     lead: 'ここに書いたことは、質問のたびにモデルへ送られ、すべてのスキルの回答に使われます。ほかのメンバーには表示されません。',
     fields: {
-      name: { label: '呼び名', hint: '回答の中での呼びかけに使います。', example: '例: 田中さん' },
-      department: { label: '部署・役割', hint: '', example: '例: 営業部で法人のお客様を担当' },
-      tone: { label: '回答の文体', hint: '', example: '例: 結論から、箇条書きを多めに' },
+      name: { label: '呼び名', hint: '回答の中での呼びかけに使います。', example: '例：田中さん' },
+      department: { label: '部署・役割', hint: '', example: '例：営業部で法人のお客様を担当' },
+      tone: { label: '回答の文体', hint: '', example: '例：結論から、箇条書きを多めに' },
       signature: {
         label: '署名',
         hint: 'メールなど、署名のいる文書の最後に使います。',
-        example: '例: 株式会社○○ 営業部\n田中 太郎',
+        example: '例：株式会社○○ 営業部\n田中 太郎',
       },
     },
     tooLong: (limit: number) => `${formatNumber(limit)}文字以内で入力してください。`,
@@ -127,7 +127,7 @@ export const texts = {
   },
   data: {
     title: 'データの書き出し',
-    lead: '自分のデータを、1つのZIPファイルにまとめて保存できます。次のものを含みます。',
+    lead: '自分のデータを、一つのZIPファイルにまとめて保存できます。次のものを含みます。',
     contents: [
       'チャット（MarkdownとJSON。JSONには別の質問や回答も含みます）',
       '質問に付けた画像',
@@ -156,7 +156,7 @@ export const texts = {
       ended: '連携を解除しました。',
       notEnded: '連携を解除できませんでした。',
       done: '連携しました。',
-      failed: '連携できませんでした。しばらくしてから、もう一度お試しください。',
+      failed: '連携できませんでした。少し時間をおいて、もう一度お試しください。',
       failures: {
         tool_state:
           '手続きの有効期限が切れたか、別のブラウザーで始められています。もう一度「連携する」を押してください。',

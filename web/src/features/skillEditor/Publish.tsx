@@ -17,7 +17,7 @@ export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => v
     })
   return (
     <ConfirmDialog
-      title={`${skill.content.name}: ${texts.publish}`}
+      title={`${skill.content.name}：${texts.publish}`}
       confirm={texts.publish}
       busy={busy}
       onConfirm={() => void send()}

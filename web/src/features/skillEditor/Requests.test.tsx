@@ -53,18 +53,18 @@ it('shows all of a skill that an administrator may publish', async () => {
   const dialog = await screen.findByRole('dialog')
   for (const text of [
     '結論から報告する。',
-    'アイコン: 議事録',
+    'アイコン：議事録',
     'ウェブを検索',
     'mail__send',
     '会社名',
     '株式会社紡',
     'ファイルの追加を許可',
-    '質問の例: 先週のまとめ',
-    '検索用の言葉: 報告書',
+    '質問の例：先週のまとめ',
+    '検索用の言葉：報告書',
     '見本の回答',
-    '分類: 調査',
-    '登録するファイル: 規程.pdf',
-    '登録するファイル: 名前が分からないファイル（d2）',
+    '分類：調査',
+    '登録するファイル：規程.pdf',
+    '登録するファイル：名前が分からないファイル（d2）',
   ])
     await vi.waitFor(() => expect(dialog.textContent).toContain(text))
   // The keyboard can scroll it.

@@ -97,7 +97,8 @@ function Comparison({ version, before, after, documents }: ComparisonProps) {
   return (
     <section aria-label={`${words.before(version)} → ${words.after}`}>
       <h3>{`${words.before(version)} → ${words.after}`}</h3>
-      <pre className={styles.diff}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <pre className={styles.diff} tabIndex={0}>
         {lines.map(({ kind, text }, index) => {
           const Line = kind === 'removed' ? 'del' : kind === 'added' ? 'ins' : 'span'
           const mark = { removed: '−', added: '＋', same: '　' }[kind]

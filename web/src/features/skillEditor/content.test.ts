@@ -54,9 +54,9 @@ describe('the comparison of two versions', () => {
         .filter(({ kind }) => kind === 'added')
         .map(({ text }) => text),
     ).toEqual([
-      '分類: 調査',
-      '登録するファイル: 手順.pdf',
-      '登録するファイル: 名前が分からないファイル（gone-2）',
+      '分類：調査',
+      '登録するファイル：手順.pdf',
+      '登録するファイル：名前が分からないファイル（gone-2）',
     ])
   })
 

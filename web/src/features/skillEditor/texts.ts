@@ -44,7 +44,7 @@ export const texts = {
   reviewed: '公開する内容',
   reason: '差し戻しの理由',
   decided: '申請を処理しました。',
-  rejectedFor: (reason: string) => `差し戻しの理由: ${reason || '記載なし'}`,
+  rejectedFor: (reason: string) => `差し戻しの理由：${reason || '記載なし'}`,
   version: (n: number) => `第${n}版`,
 
   editor: {

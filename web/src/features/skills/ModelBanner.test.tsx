@@ -40,7 +40,7 @@ describe('without a model', () => {
       expect(screen.getByRole('heading', { name: 'AIモデルが未設定です' })).toBeTruthy()
       expect(screen.getByRole('link', { name: 'モデルの接続方法' }).getAttribute('href')).toBe('/admin/model')
       expect(screen.getByRole('link', { name: 'ヘルプ' }).getAttribute('href')).toBe('https://help.example/')
-      expect(text).toContain('利用できるスキル: 要約、文章校正')
+      expect(text).toContain('利用できるスキル：要約、文章校正')
       expect(text).not.toContain('管理者に')
     },
   )

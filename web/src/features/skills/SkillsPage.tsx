@@ -22,8 +22,8 @@ import { type Choice, shownSkills } from './select'
 import { texts } from './texts'
 
 /**
- * The skills: the setup for administrators, the notices, a greeting, a composer, and a card for each skill. The search and the category are in the
- * URL.
+ * The skills: the setup for administrators, the notices, a greeting, a composer, and a card for each skill. The search
+ * and the category are in the URL.
  */
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)

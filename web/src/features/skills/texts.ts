@@ -21,7 +21,7 @@ export const texts = {
     title: 'AIモデルが未設定です',
     connect: 'モデルを接続すると、すべてのスキルを利用できます。',
     ask: 'すべてのスキルを利用するには、管理者にモデルの接続を依頼してください。',
-    usable: (names: readonly string[]) => `接続するまで利用できるスキル: ${names.join('、')}`,
+    usable: (names: readonly string[]) => `接続するまで利用できるスキル：${names.join('、')}`,
     how: 'モデルの接続方法',
     help: 'ヘルプ',
   },

@@ -20,7 +20,12 @@ interface ModelLineProps {
 }
 
 function money(amount: number, { currency }: { currency: string }): string {
-  return amount.toLocaleString('ja-JP', { style: 'currency', currency, maximumFractionDigits: 4 })
+  return amount.toLocaleString('ja-JP', {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'name', // 37.5円, 0.25米ドル
+    maximumFractionDigits: 4,
+  })
 }
 
 /** A model of the server, with the organization's settings for it. */

@@ -3,11 +3,12 @@ import { copyText } from '@/lib/browser/clipboard'
 import { texts } from '../texts'
 import styles from './CopyValue.module.css'
 
-/** A value to copy exactly to another system. */
+/** A value to copy exactly to another system. Its lines do not wrap, but scroll. */
 export function CopyValue({ label, value }: { label: string; value: string }) {
   return (
     <span className={styles.value}>
-      <code>{value}</code>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a line that scrolls must be reachable by keyboard. */}
+      <code tabIndex={0}>{value}</code>
       <CopyIconButton label={texts.common.copyLabel(label)} copy={() => copyText(value)} />
     </span>
   )

@@ -46,6 +46,6 @@ it('removes the error of a file when another one is chosen', async () => {
   await choose(
     '<md:EntityDescriptor entityID="https://idp.example"><md:IDPSSODescriptor/></md:EntityDescriptor>',
   )
-  await screen.findByText('エンティティID: https://idp.example')
+  await screen.findByText('エンティティID：https://idp.example')
   expect(screen.queryByText(/ファイルが大きすぎます/)).toBeNull()
 })

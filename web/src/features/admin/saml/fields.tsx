@@ -97,7 +97,7 @@ function MetadataField({ config, values, errors, onChange }: FieldsProps) {
         accept=".xml,text/xml,application/xml,application/samlmetadata+xml"
         most={MAX_METADATA}
         tooBig={words.fileTooBig}
-        note={glance.kind === 'found' ? `${words.found}: ${glance.entityId}` : ''}
+        note={glance.kind === 'found' ? `${words.found}：${glance.entityId}` : ''}
         onError={setFileError}
         onRead={(bytes) => onChange({ xml: new TextDecoder('utf-8', { fatal: true }).decode(bytes) })}
       />

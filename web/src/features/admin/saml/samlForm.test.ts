@@ -77,7 +77,7 @@ describe('the form of the single sign-on', () => {
     const nothing = { ...initialValues(fresh), domains: [] }
     expect(checkValues(fresh, nothing)).toEqual({
       xml: 'IDプロバイダーのメタデータ（XML）を入力してください。',
-      domains: 'メールドメインを1つ以上選択してください。',
+      domains: 'メールドメインを一つ以上選択してください。',
     })
     expect(Object.keys(checkValues(fresh, { ...nothing, way: 'fields' }))).toEqual([
       'entityId',

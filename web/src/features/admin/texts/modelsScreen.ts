@@ -23,7 +23,7 @@ export const modelsScreen = {
     makeStandard: (name: string) => `${name}を既定にする`,
     nameOf: (name: string) => `${name}の表示名`,
     noteOf: (name: string) => `${name}の説明`,
-    notePlaceholder: '説明（例: 長い文書の要約に）',
+    notePlaceholder: '説明（例：長い文書の要約に）',
     sees: '画像を読む',
     thinking: { none: '', switch: '思考の切り替え', always: '思考してから回答' },
     context: (tokens: string) => `${tokens}トークンまで`,

@@ -98,7 +98,7 @@ export const oidcScreens = {
     acrHint: '空白で区切ります。IDトークンのacrがこの値のいずれかでない場合、ログインを拒否します。',
     maxAge: 'max_age（秒）',
     maxAgeHint: '認証からこの時間が過ぎている場合、もう一度認証を求めます。空の場合は指定しません。',
-    maxAgeBad: '0から2592000までの秒数を入力してください。',
+    maxAgeBad: '0以上2,592,000以下の秒数を入力してください。',
     saved: 'OpenID Connectの設定を保存しました。',
   },
 } as const

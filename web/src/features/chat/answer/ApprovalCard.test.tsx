@@ -100,7 +100,7 @@ describe('a call that waits for a decision', () => {
   })
 
   it('shows beside the form why edited arguments are refused, and sends the corrected ones', async () => {
-    const message = '引数がツールの定義に合いません: 「to」: 文字列で指定してください。'
+    const message = '引数がツールの定義に合いません。「to」：文字列で指定してください。'
     const sent: unknown[] = []
     show([{ id: 'a', title: '送信', cause: 'rule', arguments: '{"to":"甲"}', arguments_sha256: '' }])
     vi.stubGlobal('fetch', async (request: Request) => {

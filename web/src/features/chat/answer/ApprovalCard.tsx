@@ -82,7 +82,8 @@ function Arguments({ json }: { json: string }) {
       </dl>
       <details className={styles.json}>
         <summary>{texts.json}</summary>
-        <pre>{visible(pretty(json))}</pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+        <pre tabIndex={0}>{visible(pretty(json))}</pre>
       </details>
     </>
   )
@@ -97,7 +98,8 @@ function Invisible({ text }: { text: string }) {
       <div role="alert">
         <FieldErrorText>{texts.invisible}</FieldErrorText>
       </div>
-      <pre>{shown}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0}>{shown}</pre>
     </div>
   )
 }

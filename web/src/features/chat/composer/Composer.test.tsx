@@ -75,7 +75,7 @@ describe('Composer', () => {
     )
     const dialog = screen.getByRole('dialog', { name: '質問と一緒に送る内容' })
     expect(dialog.textContent).toContain('敬語で書く。')
-    expect(dialog.textContent).toContain('回答の文体: 結論から\n署名: \n株式会社紡\n田中')
+    expect(dialog.textContent).toContain('回答の文体：結論から\n署名：\n株式会社紡\n田中')
     expect(dialog.textContent).not.toContain('部署')
   })
 

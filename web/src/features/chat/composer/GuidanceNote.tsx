@@ -48,7 +48,8 @@ function Part({ title, text }: { title: string; text: string }) {
   return (
     <section className={styles.part}>
       <h3>{title}</h3>
-      <p>{text}</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <p tabIndex={0}>{text}</p>
     </section>
   )
 }
@@ -56,5 +57,5 @@ function Part({ title, text }: { title: string; text: string }) {
 function aboutLines({ about }: Guidance): string[] {
   return (['name', 'department', 'tone', 'signature'] as const)
     .filter((name) => about[name] !== '')
-    .map((name) => `${words.fields[name]}: ${name === 'signature' ? '\n' : ''}${about[name]}`)
+    .map((name) => `${words.fields[name]}：${name === 'signature' ? '\n' : ''}${about[name]}`)
 }

@@ -1,14 +1,14 @@
 import { useAtomValue } from 'jotai'
-import { Copy, Languages, MessageCircleQuestion, PencilLine } from 'lucide-react'
+import { Languages, MessageCircleQuestion, PencilLine } from 'lucide-react'
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import { Button } from '@/components/Button'
+import { CopyButton } from '@/components/CopyButton'
 import { copyText } from '@/lib/browser/clipboard'
 import { keepBeside } from '@/lib/ui/anchored'
 import { focusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
 import { store } from '@/lib/ui/store'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
 import { readAttachments } from '../draft/attachments'
@@ -78,13 +78,6 @@ function Toolbar({
     finish()
     requestAnimationFrame(moveCaretToEnd)
   }
-  const copy = () => {
-    copyText(text).then(
-      () => toast(words.copied, { tone: 'success' }),
-      () => toastFailure(words.copyFailed),
-    )
-    onDone()
-  }
   const finish = () => {
     getSelection()?.removeAllRanges()
     onDone()
@@ -117,10 +110,9 @@ function Toolbar({
           </Button>
         </>
       )}
-      <Button size="sm" variant="quiet" onClick={copy}>
-        <Copy size={14} aria-hidden />
+      <CopyButton size="sm" variant="quiet" copy={() => copyText(text)}>
         {texts.actions.copy}
-      </Button>
+      </CopyButton>
     </div>,
     document.body,
   )
