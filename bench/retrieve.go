@@ -76,7 +76,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 		return err
 	}
 	fresh := func() *datasource.Service {
-		return datasource.NewService(db, nil, nil, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+		return datasource.NewService(db, nil, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	}
 	for range b.rounds {
 		b.say("Retrieve")

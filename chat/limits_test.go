@@ -1,7 +1,7 @@
 package chat_test
 
 import (
-	"sync"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
+	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
@@ -191,25 +193,18 @@ func TestOneOrganizationHasSoManyAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// otherServers is a GenerationCounts with constant numbers of the other servers.
-type otherServers struct {
-	mu     sync.Mutex
-	own    map[string]int // Guarded by mu.
-	others map[string]int
-}
-
-func (o *otherServers) Set(id string, n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.own[id] = n
-}
-
-func (o *otherServers) Others(id string) int { return o.others[id] }
-
-func (o *otherServers) get(id uuid.UUID) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.own[id.String()]
+// sharedLevels returns the levels of two servers.
+func sharedLevels(t *testing.T) (own, other *tally.Level) {
+	t.Helper()
+	feed := must.Get(stream.NewFeed(nil))(t)
+	server := func() *tally.Level {
+		counts := tally.New(feed, slog.New(slog.DiscardHandler))
+		level := counts.Level("generation")
+		counts.Start()
+		t.Cleanup(counts.Stop)
+		return level
+	}
+	return server(), server()
 }
 
 // TestGenerationsOfOtherServersCount: generations on other servers count for the limits of a person and an organization.
@@ -227,11 +222,15 @@ func TestGenerationsOfOtherServersCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
-			counts := &otherServers{own: make(map[string]int), others: map[string]int{
-				f.owner.UserID.String(): test.person, f.owner.OrganizationID.String(): test.organization,
-			}}
+			person, organization := f.owner.UserID.String(), f.owner.OrganizationID.String()
+			own, other := sharedLevels(t)
+			other.Set(person, test.person)
+			other.Set(organization, test.organization)
+			must.Become(t, "the other server's numbers arrive", func() bool {
+				return own.Others(person) == test.person && own.Others(organization) == test.organization
+			})
 			model := llmtest.NewLive()
-			s := f.startWith(chat.Deps{Model: model, Generations: counts},
+			s := f.startWith(chat.Deps{Model: model, Generations: own},
 				chat.Config{MaxPerPerson: 2, MaxPerOrganization: 4})
 			exchange, err := f.askElsewhere(s, f.owner)
 			if test.code != "" {
@@ -240,15 +239,15 @@ func TestGenerationsOfOtherServersCount(t *testing.T) {
 			}
 			must.Succeed(t, err)
 			call := model.Next(t)
-			if person, all := counts.get(f.owner.UserID), counts.get(f.owner.OrganizationID); person != 1 || all != 1 {
-				t.Errorf("reported %d and %d running generations", person, all)
-			}
+			must.Become(t, "the generation is reported", func() bool {
+				return other.Others(person) == 1 && other.Others(organization) == 1
+			})
 			call.Finish()
 			f.waitAt(s, exchange)
 			s.Stop(t.Context())
-			if person, all := counts.get(f.owner.UserID), counts.get(f.owner.OrganizationID); person != 0 || all != 0 {
-				t.Errorf("reported %d and %d generations after their end", person, all)
-			}
+			must.Become(t, "its end is reported", func() bool {
+				return other.Others(person) == 0 && other.Others(organization) == 0
+			})
 		})
 	}
 }

@@ -91,33 +91,15 @@ func (m OfferedModel) Display() (name, note string) {
 	return cmp.Or(m.Setting.Name, m.Name), cmp.Or(m.Setting.Note, m.Note)
 }
 
-// ModelStore stores organizations' decisions about models.
-type ModelStore interface {
-	// ModelSettings returns an organization's decisions.
-	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
-
-	// MemberModelSettings returns the decisions without models that only members of other groups may choose.
-	MemberModelSettings(ctx context.Context, owner identity.Owner) (ModelSettings, error)
-
-	// GroupNames returns the names of an organization's groups.
-	GroupNames(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error)
-
-	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. It calls check
-	// with the actor's current state and the present decisions; check returns the changes for the audit log.
-	// SetModelSettings returns the error of check unchanged.
-	SetModelSettings(ctx context.Context, actor identity.Actor, settings ModelSettings,
-		check func(actor *org.Member, before ModelSettings) ([]org.Change, error)) error
-}
-
 // Models determines the model for an answer. It is safe for concurrent use.
 type Models struct {
 	offers Offers
-	skills Skills
-	store  ModelStore
+	skills *skill.Service
+	store  Store
 }
 
 // NewModels returns a Models.
-func NewModels(offers Offers, skills Skills, store ModelStore) *Models {
+func NewModels(offers Offers, skills *skill.Service, store Store) *Models {
 	return &Models{offers: offers, skills: skills, store: store}
 }
 

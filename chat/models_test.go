@@ -28,6 +28,8 @@ var offered = llmtest.Offers{
 
 // settled holds an organization's settings and a skill's model in memory.
 type settled struct {
+	chat.Store
+
 	settings chat.ModelSettings
 	logged   []org.Change // The changes of the last call.
 	skill    string
@@ -57,11 +59,20 @@ func (s *settled) SetModelSettings(
 	return nil
 }
 
-func (s *settled) Get(context.Context, uuid.UUID, uuid.UUID, uuid.UUID) (skill.Skill, error) {
-	return skill.Skill{Model: s.skill}, nil
+// skills returns the service of skills. Each skill wishes the same model.
+func (s *settled) skills() *skill.Service {
+	return skill.NewService(wishing{model: s.skill}, skill.Config{})
 }
 
-func (*settled) Unavailable(skill.Skill) string { return "" }
+// wishing is a store of skills that wish a model.
+type wishing struct {
+	skill.Store
+	model string
+}
+
+func (w wishing) FindSkill(context.Context, uuid.UUID, uuid.UUID, uuid.UUID) (skill.Skill, error) {
+	return skill.Skill{Model: w.model}, nil
+}
 
 // TestModelChoice: the models that a member may choose, and the default model.
 func TestModelChoice(t *testing.T) {
@@ -94,7 +105,7 @@ func TestModelChoice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := newID()
-			got, err := chat.NewModels(offered, &test.settled, &test.settled).Choice(t.Context(), identity.Owner{}, &id)
+			got, err := chat.NewModels(offered, test.settled.skills(), &test.settled).Choice(t.Context(), identity.Owner{}, &id)
 			must.Succeed(t, err)
 			var ids []string
 			for _, m := range got.Models {
@@ -111,7 +122,7 @@ func TestModelChoice(t *testing.T) {
 func TestModelSettings(t *testing.T) {
 	t.Parallel()
 	s := &settled{}
-	models := chat.NewModels(offered, s, s)
+	models := chat.NewModels(offered, s.skills(), s)
 	admin := identity.Actor{User: identity.User{Role: identity.RoleOrganizationAdmin}}
 	member := identity.Actor{User: identity.User{Role: identity.RoleGeneralUser}}
 	if _, err := models.Settings(t.Context(), member); !errors.Is(err, org.ErrForbidden) {

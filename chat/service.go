@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -106,14 +107,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Skills finds the skill of a thread. *skill.Service implements it.
-type Skills interface {
-	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
-
-	// Unavailable returns the reason why a skill cannot be used on this server, or "".
-	Unavailable(s skill.Skill) string
-}
-
 // Budget limits what organizations and their members may spend. *org.Budget implements it.
 type Budget interface {
 	// Check refuses a new message if no tokens are left or the contract has ended. It rarely queries the database.
@@ -129,26 +122,10 @@ type noBudget struct{}
 func (noBudget) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 func (noBudget) RecordUsage(uuid.UUID, uuid.UUID, int)             {}
 
-// GenerationCounts are the numbers of running and waiting generations on other servers, by the id of a person or an
-// organization. *tally.Level implements it.
-type GenerationCounts interface {
-	// Set reports this server's number to the others. It must not block.
-	Set(id string, n int)
-
-	// Others returns the sum of the other servers' numbers.
-	Others(id string) int
-}
-
-// noCounts is for a server without others.
-type noCounts struct{}
-
-func (noCounts) Set(string, int)   {}
-func (noCounts) Others(string) int { return 0 }
-
 // Deps are the dependencies of a Service. All but the last eleven are required.
 type Deps struct {
 	Store  Store
-	Skills Skills
+	Skills *skill.Service
 	Model  llm.Model
 	Hub    *stream.Hub
 	Feed   *stream.Feed // Carries stop requests and decisions to the server of the answer.
@@ -163,8 +140,11 @@ type Deps struct {
 	Metrics  Metrics      // If nil, metrics are discarded.
 	Tracer   trace.Tracer // If nil, there are no traces.
 
-	Generations GenerationCounts // Nil for a single server.
-	SourceTools SourceTools      // If nil, no tool finds sources.
+	SourceTools SourceTools // If nil, no tool finds sources.
+
+	// Generations are the numbers of running and waiting generations by the id of a person or an organization. Nil for a
+	// single server.
+	Generations *tally.Level
 
 	// CountTool counts a call of a tool in an answer to a person, or refuses it. It must not block. If it is nil, calls
 	// are not limited by person and organization.
@@ -175,7 +155,7 @@ type Deps struct {
 // end, are stopped by their owner, or the Service stops.
 type Service struct {
 	store    Store
-	skills   Skills
+	skills   *skill.Service
 	model    llm.Model
 	offers   Offers
 	pictures Pictures
@@ -223,7 +203,6 @@ func NewService(n Deps, cfg Config) *Service {
 	n.Events = cmp.Or[Events](n.Events, noEvents{})
 	n.Metrics = cmp.Or[Metrics](n.Metrics, noMetrics{})
 	n.Tracer = cmp.Or(n.Tracer, noop.NewTracerProvider().Tracer(""))
-	n.Generations = cmp.Or[GenerationCounts](n.Generations, noCounts{})
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	draining := make(chan struct{})

@@ -11,15 +11,16 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
 
 // slotPool limits the number of running generations, and of waiting ones, in the order of their arrival. It is safe for
 // concurrent use.
 type slotPool struct {
-	max             int // Limit of running generations, and also of waiting ones.
-	perPerson       int // Limit of running and waiting generations together; 0 for none.
-	perOrganization int // Like perPerson.
-	servers         GenerationCounts
+	max             int          // Limit of running generations, and also of waiting ones.
+	perPerson       int          // Limit of running and waiting generations together; 0 for none.
+	perOrganization int          // Like perPerson.
+	servers         *tally.Level // Numbers by the id of a person or an organization. Nil for a single server.
 
 	mu            sync.Mutex
 	running       int                     // Guarded by mu.
@@ -39,7 +40,7 @@ type slot struct {
 	released bool          // Guarded by the mu of slotPool. The slot was released.
 }
 
-func newSlotPool(cfg Config, servers GenerationCounts) *slotPool {
+func newSlotPool(cfg Config, servers *tally.Level) *slotPool {
 	return &slotPool{
 		max: cfg.MaxGenerations, perPerson: cfg.MaxPerPerson, perOrganization: cfg.MaxPerOrganization, servers: servers,
 		people: make(map[uuid.UUID]slotCount), organizations: make(map[uuid.UUID]int),

@@ -411,7 +411,22 @@ type Store interface {
 	// Texts returns the contents of messages that the reader may read.
 	Texts(ctx context.Context, reader identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 
-	ModelStore
+	// Organizations' decisions about models.
+
+	// ModelSettings returns an organization's decisions.
+	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
+
+	// MemberModelSettings returns the decisions without models that only members of other groups may choose.
+	MemberModelSettings(ctx context.Context, owner identity.Owner) (ModelSettings, error)
+
+	// GroupNames returns the names of an organization's groups.
+	GroupNames(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error)
+
+	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. It calls check
+	// with the actor's current state and the present decisions; check returns the changes for the audit log.
+	// SetModelSettings returns the error of check unchanged.
+	SetModelSettings(ctx context.Context, actor identity.Actor, settings ModelSettings,
+		check func(actor *org.Member, before ModelSettings) ([]org.Change, error)) error
 
 	// Decisions about calls of tools.
 

@@ -159,8 +159,6 @@ func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period o
 		LIMIT $4`, organizationID, period.From, period.To, limit)
 }
 
-var _ org.BudgetStore = (*DB)(nil)
-
 func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
 	return findRow[org.Balance](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,

@@ -11,8 +11,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-var _ org.DeletionStore = (*DB)(nil)
-
 // memberState is the state of the user u of the organization o. All users of an organization with a requested deletion
 // are inactive.
 const memberState = `CASE WHEN o.deletes_at IS NULL THEN u.state ELSE 'inactive' END`
@@ -159,7 +157,7 @@ const deletionCounts = `jsonb_build_object(
 	'notices', (SELECT count(*) FROM notifications WHERE organization_id = $1),
 	'audit_events', (SELECT count(*) FROM audit_events WHERE organization_id = $1))`
 
-// DeleteBatch implements org.DeletionStore. It locks the organization, so that nothing is added to it and no other
+// DeleteBatch implements org.Store. It locks the organization, so that nothing is added to it and no other
 // server deletes it at the same time.
 func (db *DB) DeleteBatch(ctx context.Context, id uuid.UUID) (more bool, err error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {

@@ -13,8 +13,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-var _ skill.LibraryStore = (*DB)(nil)
-
 // mayEdit is the condition that the user $2 of the organization $1 may edit the skill s. $3 is whether the user is an
 // administrator.
 const mayEdit = `s.organization_id = $1 AND s.origin = 'app'
@@ -211,7 +209,7 @@ func (db *DB) ListVersions(
 	return list, *latest, nil
 }
 
-// FindVersion implements skill.LibraryStore. Deleted documents are omitted.
+// FindVersion implements skill.Store. Deleted documents are omitted.
 func (db *DB) FindVersion(ctx context.Context, m skill.Editor, id uuid.UUID, version int) (skill.Version, error) {
 	return findRow[skill.Version](ctx, db.pool, fault.Errorf(fault.NotFound, "版が見つかりません。"), `
 		SELECT v.version, v.user_name, v.created_at, `+contentOf+` AS content
@@ -234,7 +232,7 @@ const contentOf = `jsonb_set(v.content, '{document_ids}', (
 // missingOf is the number of documents that the skill s had when it was last saved and no longer has.
 const missingOf = `CASE WHEN s.organization_id IS NULL THEN 0 ELSE missing_documents(s.id, s.version) END`
 
-// FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Editor.
+// FindTemplate implements skill.Store. It returns only documents that belong to the Editor.
 func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Content, error) {
 	row, err := findRow[struct {
 		skill.Skill

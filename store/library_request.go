@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// RequestPublication implements skill.LibraryStore. A request for another version has another id, so that no administrator
+// RequestPublication implements skill.Store. A request for another version has another id, so that no administrator
 // approves a version that they have not read.
 func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UUID, note string) (
 	skill.CustomSkill, error,

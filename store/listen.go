@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 const (
@@ -117,7 +116,7 @@ const (
 	sourceChannel       = "tsumugi_source"       // No payload: a data source is waiting to be processed.
 )
 
-func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
+func (db *DB) WatchNotifications(ctx context.Context, w identity.Watcher) {
 	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }
 

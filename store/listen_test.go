@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
@@ -20,7 +21,7 @@ func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.WatchNotifications(ctx, org.Watcher{
+		f.WatchNotifications(ctx, identity.Watcher{
 			Listening: func() { told <- uuid.Nil },
 			Changed:   func(id uuid.UUID) { told <- id },
 			Lost:      func(error) { told <- uuid.Max },

@@ -165,8 +165,7 @@ func (db *DB) CheckSecrets(ctx context.Context) (s SecretState, err error) {
 	return s, nil
 }
 
-var _ crx.Store = (*DB)(nil)
-
+// ExtensionRelease is a crx.ReleaseStore.
 func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error),
 ) (r crx.Release, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {

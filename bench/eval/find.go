@@ -50,7 +50,7 @@ func measureFinding(ctx context.Context, w io.Writer, reader *extractor.Extracto
 		return false, err
 	}
 	met, err = measureRecall(w, articles, number, questions, nil, 0)
-	if err != nil || embedding.Embedder == nil {
+	if err != nil || embedding.Embed == nil {
 		return met, err
 	}
 	asked, weight, err := embedAll(ctx, w, embedding, articles, questions)

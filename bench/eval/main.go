@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		if err != nil {
 			return err
 		}
-		embedding.Embedder = embedder
+		embedding.Embed = embedder.Embed
 	}
 	cache := filepath.Join(os.TempDir(), fmt.Sprintf("tsumugi-eval-%d", os.Getuid()))
 	reader := extractor.New(sandbox.New(sandbox.Config{}), extractor.Config{Font: pdf.FindFont(), Cache: cache})

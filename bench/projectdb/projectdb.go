@@ -80,7 +80,7 @@ func (p *Project) start(ctx context.Context) (err error) {
 	if p.db, err = store.Open(ctx, p.server.DSN()); err != nil {
 		return err
 	}
-	p.service = datasource.NewService(p.db, nil, nil, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+	p.service = datasource.NewService(p.db, nil, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	p.conn, err = pgx.Connect(ctx, p.server.DSN())
 	return err
 }

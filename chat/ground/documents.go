@@ -104,7 +104,7 @@ func (g *Grounder) newSearch(ctx context.Context, req *chat.AnswerRequest, quest
 	s search, of states, files int, err error,
 ) {
 	sources, ids := newTogether(g.sources, req)
-	found, err := sources.FindAll(ctx, req.Owner, ids)
+	found, err := sources.findAll(ctx, req.Owner, ids)
 	if err != nil {
 		return s, of, 0, err
 	}
@@ -193,7 +193,7 @@ func earlier(req *chat.AnswerRequest) (questions []string) {
 
 // search selects passages for a question.
 type search struct {
-	sources  Sources
+	sources  together
 	owner    identity.Owner
 	ready    []datasource.Source
 	project  []datasource.RetrievedPassage // The passages found in a large project, best first.
@@ -215,7 +215,7 @@ func (s *search) choose(ctx context.Context) ([]answer.SourcePassage, error) {
 	var retrieved []datasource.RetrievedPassage
 	if len(s.ready) > 0 {
 		var err error
-		if retrieved, err = s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates); err != nil {
+		if retrieved, err = s.sources.retrieve(ctx, s.owner, s.ids(), s.query, candidates); err != nil {
 			return nil, err
 		}
 	}
@@ -261,12 +261,12 @@ func (s *search) withProject(retrieved []datasource.RetrievedPassage) []datasour
 // searchProject searches a project. The data sources of a small project are added to those of the search. It returns
 // the unread ones.
 func (s *search) searchProject(ctx context.Context, id uuid.UUID) (waiting []datasource.Source, err error) {
-	found, ok, err := s.sources.SmallProject(ctx, s.owner, id)
+	found, ok, err := s.sources.sources.SmallProject(ctx, s.owner, id)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		s.project, err = s.sources.SearchProject(ctx, s.owner, id, s.query, candidates)
+		s.project, err = s.sources.sources.SearchProject(ctx, s.owner, id, s.query, candidates)
 		return nil, err
 	}
 	states := byState(found)
@@ -311,7 +311,7 @@ func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answe
 	if count > maxPassages {
 		return nil, nil
 	}
-	passages, err := s.sources.FirstPassages(ctx, s.owner, s.ready, maxPassages)
+	passages, err := s.sources.firstPassages(ctx, s.owner, s.ready, maxPassages)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func (s *search) found(retrieved []datasource.RetrievedPassage) (passages []answ
 
 // beginnings returns the first passages of the documents, alternating between the documents.
 func (s *search) beginnings(ctx context.Context) ([]answer.SourcePassage, error) {
-	passages, err := s.sources.FirstPassages(ctx, s.owner, s.ready, candidates)
+	passages, err := s.sources.firstPassages(ctx, s.owner, s.ready, candidates)
 	found := make([]answer.SourcePassage, len(passages))
 	for i, p := range passages {
 		found[i] = s.read(p, 0)

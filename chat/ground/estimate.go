@@ -57,7 +57,7 @@ func (g *Grounder) Estimate(ctx context.Context, req *chat.AnswerRequest, limit 
 // documentTokens returns an upper bound for the tokens of a question's documents.
 func (g *Grounder) documentTokens(ctx context.Context, req *chat.AnswerRequest) (int, error) {
 	sources, _ := newTogether(g.sources, req)
-	found, err := sources.FindAll(ctx, req.Owner, req.Question.DataSourceIDs)
+	found, err := sources.findAll(ctx, req.Owner, req.Question.DataSourceIDs)
 	passages := 0
 	for _, source := range byState(found).ready {
 		passages += source.ChunkCount

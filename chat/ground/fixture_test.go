@@ -57,7 +57,7 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	f.must(err)
 	t.Cleanup(func() { f.must(files.Close()) })
 	log := slog.New(slog.DiscardHandler)
-	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, noEvents{}, log,
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, log,
 		datasource.Config{Poll: 20 * time.Millisecond})
 	f.chat = f.serve(cfg, model)
 	return f
@@ -106,11 +106,6 @@ func (f *fixture) listening(model llm.Model) llm.Model {
 		return model.Stream(ctx, req, emit)
 	})
 }
-
-type noEvents struct{}
-
-func (noEvents) SourceChanged(identity.Owner, datasource.Source) {}
-func (noEvents) SourceDeleted(identity.Owner, uuid.UUID)         {}
 
 func (f *fixture) must(err error) {
 	f.t.Helper()

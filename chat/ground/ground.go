@@ -11,44 +11,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
-
-// Sources finds data sources, files of projects, and their passages. *datasource.Service implements it.
-type Sources interface {
-	// FindAll returns the owner's data sources with the given ids, in their order, without deleted ones.
-	FindAll(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error)
-
-	// Retrieve returns the k most relevant passages of some data sources, best first.
-	Retrieve(
-		ctx context.Context, owner identity.Owner, ids []uuid.UUID, query string, k int,
-	) ([]datasource.RetrievedPassage, error)
-
-	// Original returns a data source of the owner with its text for proofreading, and whether corrections can be
-	// written into the file.
-	Original(ctx context.Context, owner identity.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
-		err error)
-
-	// FirstPassages returns at most each first passages of every data source, in order.
-	FirstPassages(ctx context.Context, owner identity.Owner, of []datasource.Source, each int) ([]datasource.Passage,
-		error)
-
-	// SmallProject returns the data sources of a project if Retrieve can search all of them at once. It returns
-	// fault.NotFound if the reader has no role in the project now.
-	SmallProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID) (
-		_ []datasource.Source, ok bool, _ error)
-
-	// SearchProject returns the k most relevant passages of all data sources of a project, best first. It returns
-	// fault.NotFound if the reader has no role in the project now.
-	SearchProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int) (
-		[]datasource.RetrievedPassage, error)
-}
 
 // Config tunes a Grounder. The zero value of a field selects its default.
 type Config struct {
@@ -72,7 +39,7 @@ const searchTimeout = 30 * time.Second
 
 // Grounder selects the sources of answers. It is safe for concurrent use.
 type Grounder struct {
-	sources   Sources
+	sources   *datasource.Service
 	context   int // In tokens.
 	summaries Summaries
 	searches  Searches
@@ -81,7 +48,7 @@ type Grounder struct {
 }
 
 // New returns a Grounder.
-func New(sources Sources, cfg Config) *Grounder {
+func New(sources *datasource.Service, cfg Config) *Grounder {
 	if cfg.ContextTokens <= 0 {
 		cfg.ContextTokens = 32_000
 	}

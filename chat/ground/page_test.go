@@ -122,7 +122,7 @@ func TestLongPageInAProject(t *testing.T) {
 		fmt.Fprintf(&file, "# 第%d条\n\n解約手数料の例外%dは、%sとする。\n\n", i, i, strings.Repeat("解約の届け出による免除", 20))
 	}
 	source := f.read("例外.md", file.String())
-	projects := project.NewService(f.db, nil, slog.New(slog.DiscardHandler))
+	projects := project.NewService(f.db, project.Config{}, slog.New(slog.DiscardHandler))
 	actor := identity.Actor{User: identity.User{ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID}}
 	p, err := projects.Create(t.Context(), actor, newID(), project.Draft{Name: "約款"})
 	f.must(err)

@@ -32,7 +32,7 @@ func (g *Grounder) pageInProject(
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: searching(0, true)}
 	tell(step)
 	s := search{
-		sources: g.sources, owner: req.Owner, question: req.Question.Content, query: query(req),
+		sources: together{sources: g.sources}, owner: req.Owner, question: req.Question.Content, query: query(req),
 		budget: max(g.context-g.reserve()-tokens(req.Prompt), g.context/4),
 	}
 	waiting, err := s.searchProject(ctx, req.Project.ID)

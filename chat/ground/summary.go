@@ -65,7 +65,7 @@ func (g *Grounder) summary(
 ) (grounds chat.Grounds, err error) {
 	owner := req.Owner
 	sources, _ := newTogether(g.sources, req)
-	found, err := sources.FindAll(ctx, owner, req.Question.DataSourceIDs)
+	found, err := sources.findAll(ctx, owner, req.Question.DataSourceIDs)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
@@ -92,7 +92,7 @@ func (g *Grounder) summary(
 			Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all),
 		}, nil
 	}
-	passages, err := sources.FirstPassages(ctx, owner, states.ready, math.MaxInt)
+	passages, err := sources.firstPassages(ctx, owner, states.ready, math.MaxInt)
 	if err != nil {
 		return chat.Grounds{}, err
 	}

@@ -16,14 +16,14 @@ import (
 // shared thread, several members attach data sources. It reads each with the permissions of its owner, so that no access
 // rule is weakened.
 type together struct {
-	Sources
-	owners map[uuid.UUID]identity.Owner // Owners of the data sources that belong to other members.
-	hidden map[uuid.UUID]bool           // Documents of the skill that the asking person may not open.
+	sources *datasource.Service
+	owners  map[uuid.UUID]identity.Owner // Owners of the data sources that belong to other members.
+	hidden  map[uuid.UUID]bool           // Documents of the skill that the asking person may not open.
 }
 
-// newTogether returns the ids of an answer's data sources, and the Sources to read them with.
-func newTogether(sources Sources, req *chat.AnswerRequest) (together, []uuid.UUID) {
-	t := together{Sources: sources, owners: make(map[uuid.UUID]identity.Owner), hidden: make(map[uuid.UUID]bool)}
+// newTogether returns the ids of an answer's data sources, and the together to read them with.
+func newTogether(sources *datasource.Service, req *chat.AnswerRequest) (together, []uuid.UUID) {
+	t := together{sources: sources, owners: make(map[uuid.UUID]identity.Owner), hidden: make(map[uuid.UUID]bool)}
 	ids := slices.Clone(req.Question.DataSourceIDs)
 	if req.Project != nil {
 		for id, owner := range req.Project.SourceOwners {
@@ -78,12 +78,13 @@ func (t together) groups(own identity.Owner, ids []uuid.UUID) (groups []group) {
 	return groups
 }
 
-func (t together) FindAll(
+// findAll returns the data sources with the given ids, without deleted ones.
+func (t together) findAll(
 	ctx context.Context, owner identity.Owner, ids []uuid.UUID,
 ) ([]datasource.Source, error) {
 	var all []datasource.Source
 	for _, g := range t.groups(owner, ids) {
-		found, err := t.Sources.FindAll(ctx, g.owner, g.ids)
+		found, err := t.sources.FindAll(ctx, g.owner, g.ids)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +93,13 @@ func (t together) FindAll(
 	return all, nil
 }
 
-// Retrieve implements Sources. It compares scores across owners without adjustment.
-func (t together) Retrieve(
+// retrieve returns the k most relevant passages, best first. It compares scores across owners without adjustment.
+func (t together) retrieve(
 	ctx context.Context, owner identity.Owner, ids []uuid.UUID, query string, k int,
 ) ([]datasource.RetrievedPassage, error) {
 	var all []datasource.RetrievedPassage
 	for _, g := range t.groups(owner, ids) {
-		found, err := t.Sources.Retrieve(ctx, g.owner, g.ids, query, k)
+		found, err := t.sources.Retrieve(ctx, g.owner, g.ids, query, k)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +109,8 @@ func (t together) Retrieve(
 	return all[:min(k, len(all))], nil
 }
 
-// FirstPassages implements Sources. The passages of each owner are adjacent.
-func (t together) FirstPassages(
+// firstPassages returns at most each first passages of every data source. The passages of each owner are adjacent.
+func (t together) firstPassages(
 	ctx context.Context, owner identity.Owner, of []datasource.Source, each int,
 ) ([]datasource.Passage, error) {
 	ids := make([]uuid.UUID, len(of))
@@ -123,7 +124,7 @@ func (t together) FirstPassages(
 		for i, id := range g.ids {
 			sources[i] = byID[id]
 		}
-		passages, err := t.Sources.FirstPassages(ctx, g.owner, sources, each)
+		passages, err := t.sources.FirstPassages(ctx, g.owner, sources, each)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
@@ -101,7 +102,7 @@ func (g *Grounder) callReader(
 	}
 	read, err := g.searches.Web.Read(ctx, address)
 	switch {
-	case errors.Is(err, websearch.ErrForbidden):
+	case errors.Is(err, dial.ErrForbidden):
 		return tool.Result{}, fault.Wrap(err, fault.Forbidden, "このアドレスのページは読めません。")
 	case ctx.Err() != nil:
 		return tool.Result{}, ctx.Err()

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -35,18 +36,9 @@ const (
 	queryTimeout = 15 * time.Second // Bounds the model call for queries. After it, the question itself is the query.
 )
 
-// Web searches the web. *websearch.Service implements it.
-type Web interface {
-	// Search returns the results for a query, best first.
-	Search(ctx context.Context, query string) ([]websearch.Result, error)
-
-	// Read returns the text of a page, or websearch.ErrForbidden if the address must not be fetched.
-	Read(ctx context.Context, address string) (websearch.Page, error)
-}
-
 // Searches holds the dependencies of web searches.
 type Searches struct {
-	Web    Web
+	Web    *websearch.Service
 	Model  llm.Model // Writes the queries.
 	Budget chat.Budget
 }
@@ -220,7 +212,7 @@ func (g *Grounder) read(ctx context.Context, results []websearch.Result, told fu
 			found[o.at] = page{r, o.page.Passages}
 		default:
 			missing++
-			if r.Snippet != "" && !errors.Is(o.err, websearch.ErrForbidden) {
+			if r.Snippet != "" && !errors.Is(o.err, dial.ErrForbidden) {
 				found[o.at] = page{r, []extract.Passage{{Text: r.Snippet}}}
 			}
 		}

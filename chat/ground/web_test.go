@@ -53,8 +53,8 @@ func servePages(t *testing.T, more ...websearchtest.Page) pages {
 func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websearch.Service {
 	t.Helper()
 	web := must.Get(websearch.New(websearch.Config{
-		Provider:  websearch.ProviderConfig{Kind: websearch.SearXNG, URL: url},
-		Extractor: extracttest.InProcess{}, PageTimeout: 30 * time.Second, AllowAddress: allow,
+		Provider: websearch.ProviderConfig{Kind: websearch.SearXNG, URL: url},
+		Extract:  extracttest.InProcess{}.Extract, PageTimeout: 30 * time.Second, AllowAddress: allow,
 	}))(t)
 	t.Cleanup(web.Close)
 	return web
@@ -314,14 +314,13 @@ func TestR83_HostilePages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			web := new(replaceableWeb)
-			f := newFixture(t, ground.Config{Searches: ground.Searches{Web: web, Budget: budget{}}}, model)
+			f := newFixture(t, ground.Config{}, model)
 			for i, d := range hostileDocuments(t) {
 				p := servePages(t, websearchtest.Page{
 					Path: "/honest", Title: "年次有給休暇 日数 年次有給休暇の日数", Excerpt: "年次有給休暇",
 					Serve: websearchtest.HTML("年次有給休暇の日数", "<p>年次有給休暇は20日とする。</p>"),
 				}, websearchtest.Hostile(d).Page(i))
-				web.Service = p.web
+				f.chat = f.serve(webConfig(p), model)
 				got := f.ask(f.thread("ウェブ検索"), question)
 				f.lastRequest()
 				content := f.lastRequest().Messages[1].Content
@@ -338,9 +337,6 @@ func TestR83_HostilePages(t *testing.T) {
 		})
 	}
 }
-
-// replaceableWeb is a web search that a test can replace.
-type replaceableWeb struct{ *websearch.Service }
 
 func (f *fixture) checkWebAnswer(d hostile, p pages, got chat.Message) {
 	f.t.Helper()

@@ -35,7 +35,7 @@ func printPage() error {
 		return err
 	}
 	settings := &searching{SearchURL: "http://search.invalid", ProxyResolves: os.Getenv("TSUMUGI_PROXY_RESOLVES") != ""}
-	service, err := settings.openSearch(extracttest.InProcess{})
+	service, err := settings.openSearch(extracttest.InProcess{}.Extract)
 	if err != nil {
 		return err
 	}

@@ -300,7 +300,10 @@ func (c *config) embedding(log *slog.Logger) (datasource.Embedding, error) {
 	cfg := c.provider()
 	cfg.Model, cfg.Logger = c.EmbeddingModel, log
 	embedder, err := llm.NewEmbedder(cfg)
-	return datasource.Embedding{Embedder: embedder, Model: datasource.EmbeddingModel{
+	if err != nil {
+		return datasource.Embedding{}, err
+	}
+	return datasource.Embedding{Embed: embedder.Embed, Model: datasource.EmbeddingModel{
 		Name: c.EmbeddingModel, QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix,
-	}}, err
+	}}, nil
 }

@@ -102,12 +102,12 @@ func modelAdvice(err error) (ja, en string) {
 
 func (e *examination) checkEmbedding(ctx context.Context) doctor.Result {
 	embedding, err := e.embedding(e.log)
-	if err == nil && embedding.Embedder == nil {
+	if err == nil && embedding.Embed == nil {
 		return doctor.NotConfigured()
 	}
 	var vectors [][]float32
 	if err == nil {
-		vectors, err = embedding.Embedder.Embed(ctx, []string{"紡"})
+		vectors, err = embedding.Embed(ctx, []string{"紡"})
 	}
 	if err != nil {
 		return doctor.Found("ベクトルを取得できません：%s", "returns no vector: %s", doctor.Cause(err)).Fail(modelAdvice(err))

@@ -25,7 +25,7 @@ func (c extractCommand) Run(ctx context.Context, in *input, out *output) error {
 }
 
 // sandboxed returns the readers of files and pictures, which run child processes of this program.
-func (c *config) sandboxed(log *slog.Logger) (*extractor.Extractor, picture.Reader) {
+func (c *config) sandboxed(log *slog.Logger) (*extractor.Extractor, *picture.Reader) {
 	log = log.With("part", "extract")
 	font := c.Font
 	if font == "" {

@@ -95,7 +95,7 @@ func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills 
 		Chat:     s.chat, Skills: skills, Projects: s.projects, Sources: s.sources, Log: log,
 	}, channel.Config{PublicURL: public, Lease: c.Lease})
 	s.telemetry.WatchChannels(domain.channels.Stats)
-	domain.sockets = slack.NewSockets(domain.adapter, domain.channels, domain.setup, log)
+	domain.sockets = slack.NewSockets(domain.adapter, domain.channels, domain.setup.SocketInstallations, log)
 	s.slack = domain
 	return nil
 }

@@ -49,14 +49,14 @@ func (s *searching) checkSearch() error {
 }
 
 // openSearch returns the service for web search, or nil if it is not configured. The caller must close it.
-func (s *searching) openSearch(extractor websearch.Extractor) (*websearch.Service, error) {
+func (s *searching) openSearch(extract websearch.ExtractFunc) (*websearch.Service, error) {
 	if !s.searches() {
 		return nil, nil //nolint:nilnil // Web search is optional.
 	}
 	kind := cmp.Or(websearch.Kind(s.SearchProvider), websearch.SearXNG)
 	service, err := websearch.New(websearch.Config{
-		Provider:  websearch.ProviderConfig{Kind: kind, URL: s.SearchURL, Key: s.SearchKey, EngineID: s.SearchEngineID},
-		Extractor: extractor, ProxyResolves: s.ProxyResolves, AllowAddress: fakePages(),
+		Provider: websearch.ProviderConfig{Kind: kind, URL: s.SearchURL, Key: s.SearchKey, EngineID: s.SearchEngineID},
+		Extract:  extract, ProxyResolves: s.ProxyResolves, AllowAddress: fakePages(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("web search (TSUMUGI_SEARCH_URL, TSUMUGI_SEARCH_PROVIDER): %w", err)

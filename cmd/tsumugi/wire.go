@@ -146,12 +146,16 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
 	}
 	extractor, pictures := c.sandboxed(log)
-	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
-		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
+	s.sources = datasource.NewService(db, s.files, extractor, log.With("part", "datasource"), datasource.Config{
+		StoragePerPerson: c.PersonStorage << 20, Embedding: embedding,
+		Changed: events.SourceChanged, Deleted: events.SourceDeleted,
+	})
 	s.telemetry.WatchReadings(s.sources.Stats)
-	s.projects = project.NewService(db, events, log.With("part", "project"))
-	s.pictures = picture.NewService(db, s.files, pictures, log.With("part", "picture"), c.PersonStorage<<20)
-	if s.web, err = c.openSearch(extractor); err != nil {
+	s.projects = project.NewService(db, project.Config{
+		Changed: events.ProjectChanged, SourcesChanged: events.ProjectSourcesChanged,
+	}, log.With("part", "project"))
+	s.pictures = picture.NewService(db, s.files, pictures.Read, log.With("part", "picture"), c.PersonStorage<<20)
+	if s.web, err = c.openSearch(extractor.Extract); err != nil {
 		return nil, err
 	}
 	s.tools = toolserver.NewService(toolserver.Config{PublicURL: public, BuiltIn: tool.BuiltIn(time.Now)}, db,
@@ -182,7 +186,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
 		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
-		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
+		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Enqueue: s.slack.channels.Enqueue},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SSO: shared, SAML: s.saml, OIDC: s.oidc, Tools: s.tools,
 		SCIM:     scim.NewService(db, s.org, public, log.With("part", "scim")),
@@ -211,7 +215,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 // extension returns the extension that this server distributes, or nil if it is not built, and the origins of the
 // extensions that may call the server.
 func (c *serveCommand) extension(ctx context.Context, db *store.DB, public string) (*crx.Package, []string, error) {
-	browser, err := crx.New(ctx, db, extension.Files(), public)
+	browser, err := crx.New(ctx, db.ExtensionRelease, extension.Files(), public)
 	switch {
 	case errors.Is(err, crx.ErrNotBuilt):
 		return nil, c.ExtensionOrigins, nil
@@ -331,7 +335,8 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.tally.Start()
-	s.people.Start(api.NewPresence(s.streams, s.live, s.transfers))
+	present := api.NewPresence(s.streams, s.live, s.transfers)
+	s.people.Start(present.UserChanged, present.ConnectedUsers)
 	s.org.Start()
 	s.deletions.Start()
 	s.sources.Start()

@@ -97,7 +97,8 @@ func newQuestions(b *testing.B) *questions {
 	}).SignedString(key))(b)
 	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
-	people.Start(api.NewPresence(streams, live, api.NewTransfers())) // Remembers the people who ask.
+	present := api.NewPresence(streams, live, api.NewTransfers())
+	people.Start(present.UserChanged, present.ConnectedUsers) // Remembers the people who ask.
 	service := chat.NewService(chat.Deps{
 		Store: q.db, Skills: skill.NewService(q.db, skill.Config{}), Model: model,
 		Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: events,

@@ -178,10 +178,12 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Sees: true, Thinking: llm.ThinkingNone}}
 	}
 	files := f.bucket()
-	f.pictures = picture.NewService(f.db, files, picturetest.InProcess{}, log, 1<<30)
+	f.pictures = picture.NewService(f.db, files, picturetest.Read, log, 1<<30)
 	budget := org.NewBudget(f.db, log)
 	t.Cleanup(budget.Stop)
-	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, log, datasource.Config{
+		Changed: f.events.SourceChanged, Deleted: f.events.SourceDeleted,
+	})
 	grounder := with.grounder
 	if with.reads {
 		f.sources.Start()
@@ -227,7 +229,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	services.Transfers = api.NewTransfers()
-	people.Start(presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told})
+	present := presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told}
+	people.Start(present.UserChanged, present.ConnectedUsers)
 	cfg := api.Config{
 		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
 		Links: api.Links{News: "https://news.example/"}, Passkeys: true,
@@ -236,7 +239,9 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
-	f.projects = project.NewService(f.db, f.events, log)
+	f.projects = project.NewService(f.db, project.Config{
+		Changed: f.events.ProjectChanged, SourcesChanged: f.events.ProjectSourcesChanged,
+	}, log)
 	services.Projects = f.projects
 	services.Library, services.Pictures = skill.NewLibrary(f.db), f.pictures
 	services.Models = chat.NewModels(with.offers, skills, f.db)

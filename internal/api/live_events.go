@@ -9,15 +9,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
-	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 var (
-	_ chat.Events       = (*LiveEvents)(nil)
-	_ datasource.Events = (*LiveEvents)(nil)
-	_ org.Events        = (*LiveEvents)(nil)
-	_ project.Events    = (*LiveEvents)(nil)
+	_ chat.Events = (*LiveEvents)(nil)
+	_ org.Events  = (*LiveEvents)(nil)
 )
 
 // LiveEvents publishes domain events as events of GET /v1/live, each encoded once.

@@ -6,11 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
-
-var _ identity.Events = (*Presence)(nil)
 
 // Presence finds and ends the open streams, live sockets and transfers of people on this server.
 type Presence struct {
@@ -24,14 +21,15 @@ func NewPresence(streams *sse.Server, live *Live, transfers *Transfers) *Presenc
 	return &Presence{streams: streams, live: live, transfers: transfers}
 }
 
-// UserChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
-// still have access do not notice it. Transfers continue if their person still has access.
+// UserChanged ends the streams and live sockets of a user who has changed. Streams resume without a gap and live sockets
+// reconnect, so people who still have access do not notice it. Transfers continue if their person still has access.
 func (p *Presence) UserChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)
 	p.transfers.recheck(userID)
 }
 
+// ConnectedUsers returns the users who have open streams, sockets or transfers.
 func (p *Presence) ConnectedUsers() []uuid.UUID {
 	present := make(map[uuid.UUID]struct{})
 	for _, person := range p.streams.People() {

@@ -18,14 +18,11 @@ import (
 
 // Slack holds the services for Slack's requests and for its configuration.
 type Slack struct {
-	Setup  *workspace.Setup
-	Links  *workspace.Linker
-	Intake intake
-}
+	Setup *workspace.Setup
+	Links *workspace.Linker
 
-// intake stores events of a surface. *channel.Service implements it.
-type intake interface {
-	Enqueue(ctx context.Context, in channel.IncomingEvent) error
+	// Enqueue stores an event. It is the method of channel.Service.
+	Enqueue func(ctx context.Context, in channel.IncomingEvent) error
 }
 
 const (
@@ -98,7 +95,7 @@ func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]
 	case err != nil:
 		return err
 	case mine:
-		if err := s.Slack.Intake.Enqueue(ctx, event.Incoming); err != nil {
+		if err := s.Slack.Enqueue(ctx, event.Incoming); err != nil {
 			return err
 		}
 	}

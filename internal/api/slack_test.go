@@ -56,9 +56,9 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	setup.Start()
 	t.Cleanup(setup.Stop)
 	return api.Slack{
-		Setup:  setup,
-		Links:  workspace.NewLinker(workspace.LinkerConfig{Surface: slack.Name, PublicURL: issuer}, db, setup, adapter, log),
-		Intake: with.slack.intake,
+		Setup:   setup,
+		Links:   workspace.NewLinker(workspace.LinkerConfig{Surface: slack.Name, PublicURL: issuer}, db, setup, adapter, log),
+		Enqueue: with.slack.intake.Enqueue,
 	}
 }
 

@@ -183,10 +183,6 @@ func (h *eventHandler) unlink(ctx context.Context) error {
 
 // home shows the person's home page.
 func (h *eventHandler) home(ctx context.Context) error {
-	host, ok := h.surface.(Host)
-	if !ok {
-		return nil
-	}
 	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
 		return err
@@ -202,7 +198,7 @@ func (h *eventHandler) home(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return host.ShowHome(ctx, h.to, page)
+	return h.surface.ShowHome(ctx, h.to, page)
 }
 
 // maxPrompts is the number of prompts shown in an opened conversation.
@@ -210,10 +206,6 @@ const maxPrompts = 4
 
 // prompts shows suggested questions.
 func (h *eventHandler) prompts(ctx context.Context) error {
-	host, ok := h.surface.(Host)
-	if !ok {
-		return nil
-	}
 	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil || linked.State != LinkActive {
 		return err
@@ -228,5 +220,5 @@ func (h *eventHandler) prompts(ctx context.Context) error {
 			prompts = append(prompts, Prompt{Title: s.Name, Text: s.Name + "\n" + s.Suggestions[0]})
 		}
 	}
-	return host.ShowPrompts(ctx, h.to, prompts)
+	return h.surface.ShowPrompts(ctx, h.to, prompts)
 }

@@ -327,13 +327,12 @@ func (w *deliveryWorker) abandon(ctx context.Context, cause error) error {
 
 // title names a direct conversation after the member's thread. A failure is not retried.
 func (w *deliveryWorker) title(ctx context.Context) {
-	host, ok := w.surface.(Host)
-	if !ok || !w.to.Direct {
+	if !w.to.Direct {
 		return
 	}
 	thread, err := w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
 	if err == nil && thread.Title != "" {
-		err = host.ShowTitle(ctx, w.to, thread.Title)
+		err = w.surface.ShowTitle(ctx, w.to, thread.Title)
 	}
 	if err != nil {
 		w.log.InfoContext(ctx, "channel: title not shown", "err", err)

@@ -66,7 +66,7 @@ func newFixture(t *testing.T) *fixture {
 	        VALUES ($1, $2, $3, 'T1', 'stored')`, f.installation.ID, organization, channeltest.Name)
 	f.chat = f.startChat(chat.Deps{Model: f.model})
 	f.sources = &sources{Store: f.db}
-	f.projects = project.NewService(f.db, nil, f.log())
+	f.projects = project.NewService(f.db, project.Config{}, f.log())
 	return f
 }
 

@@ -58,10 +58,7 @@ type Surface interface {
 	ResolveMentions(ctx context.Context, to Target, text string) string
 	// Download fetches a file of a message. The caller closes it. The content may end after datasource.MaxSize bytes.
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
-}
 
-// Host is implemented by a surface with a home page for each person.
-type Host interface {
 	// ShowHome sets the home page of Target.Person.
 	ShowHome(ctx context.Context, to Target, h Home) error
 	// ShowPrompts shows prompts in a conversation opened by Target.Person.

@@ -45,12 +45,9 @@ type Release struct {
 	Build      int    // From 1.
 }
 
-// Store stores the signing key of an installation and counts the builds.
-type Store interface {
-	// ExtensionRelease returns the release for a digest. It calls create to create the key if there is none, and
-	// increments the build if the digest differs from the last one.
-	ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error)) (Release, error)
-}
+// ReleaseStore returns the stored release for a digest. It calls create to create the key if there is none, and
+// increments the build if the digest differs from the last one.
+type ReleaseStore func(ctx context.Context, digest [32]byte, create func() (string, error)) (Release, error)
 
 // Package is the extension of this installation.
 type Package struct {
@@ -77,7 +74,7 @@ const keyBits = 2048
 
 // New prepares the built extension, whose manifest.json is at the root of files. publicURL is the server's URL for
 // people and browsers. New returns ErrNotBuilt if there are no files.
-func New(ctx context.Context, store Store, files fs.FS, publicURL string) (*Package, error) {
+func New(ctx context.Context, store ReleaseStore, files fs.FS, publicURL string) (*Package, error) {
 	contents, err := read(files)
 	if err != nil {
 		return nil, err
@@ -86,7 +83,7 @@ func New(ctx context.Context, store Store, files fs.FS, publicURL string) (*Pack
 	if contents["server.json"], err = json.Marshal(map[string]string{"server_url": publicURL}); err != nil {
 		return nil, err
 	}
-	release, err := store.ExtensionRelease(ctx, digest(contents), createKey)
+	release, err := store(ctx, digest(contents), createKey)
 	if err != nil {
 		return nil, err
 	}

@@ -27,13 +27,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
-// memory is a Store in memory.
+// memory stores a release in memory.
 type memory struct {
 	release crx.Release
 	digest  [32]byte
 }
 
-func (m *memory) ExtensionRelease(_ context.Context, digest [32]byte, create func() (string, error),
+func (m *memory) load(_ context.Context, digest [32]byte, create func() (string, error),
 ) (_ crx.Release, err error) {
 	if m.release.PrivateKey == "" {
 		if m.release.PrivateKey, err = create(); err != nil {
@@ -64,7 +64,7 @@ type packed struct {
 	crx.Files
 }
 
-func newPackage(t *testing.T, store crx.Store, worker string) packed {
+func newPackage(t *testing.T, store crx.ReleaseStore, worker string) packed {
 	t.Helper()
 	p, err := crx.New(t.Context(), store, files(worker), "https://tsumugi.example/")
 	must.Succeed(t, err)
@@ -87,7 +87,7 @@ func open(t *testing.T, archive []byte) map[string]string {
 
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	p := newPackage(t, &memory{}, "worker")
+	p := newPackage(t, new(memory).load, "worker")
 	contents := open(t, p.ZIP)
 	if len(contents) != 4 || contents["worker.js"] != "worker" ||
 		contents["server.json"] != `{"server_url":"https://tsumugi.example"}` {
@@ -154,7 +154,7 @@ func fields(t *testing.T, message []byte) map[protowire.Number][]byte {
 
 func TestCRXIsSigned(t *testing.T) {
 	t.Parallel()
-	p := newPackage(t, &memory{}, "worker")
+	p := newPackage(t, new(memory).load, "worker")
 	if string(p.CRX[:4]) != "Cr24" || binary.LittleEndian.Uint32(p.CRX[4:]) != 3 {
 		t.Fatalf("begins with % x", p.CRX[:8])
 	}
@@ -184,7 +184,7 @@ func TestCRXIsSigned(t *testing.T) {
 
 func TestChangedFilesIncreaseTheVersion(t *testing.T) {
 	t.Parallel()
-	store := &memory{}
+	store := new(memory).load
 	first, again, other := newPackage(t, store, "one"), newPackage(t, store, "one"), newPackage(t, store, "two")
 	if !bytes.Equal(first.ZIP, again.ZIP) || first.Version != again.Version {
 		t.Error("the same files made another archive")
@@ -192,21 +192,21 @@ func TestChangedFilesIncreaseTheVersion(t *testing.T) {
 	if other.Version != "1.2.3.2" || other.ID != first.ID {
 		t.Errorf("other files are %s of %s, the first are of %s", other.Version, other.ID, first.ID)
 	}
-	if stranger := newPackage(t, &memory{}, "one"); stranger.ID == first.ID {
+	if stranger := newPackage(t, new(memory).load, "one"); stranger.ID == first.ID {
 		t.Error("two installations share an id")
 	}
 }
 
 func TestInvalidExtensionFiles(t *testing.T) {
 	t.Parallel()
-	_, err := crx.New(t.Context(), &memory{}, fstest.MapFS{".gitkeep": {}}, "https://tsumugi.example")
+	_, err := crx.New(t.Context(), new(memory).load, fstest.MapFS{".gitkeep": {}}, "https://tsumugi.example")
 	if !errors.Is(err, crx.ErrNotBuilt) {
 		t.Errorf("no files: %v", err)
 	}
 	for _, manifest := range []string{"", "[]", `{"version": "1.2"}`, `{"version": 1}`} {
 		broken := files("worker")
 		broken["manifest.json"] = &fstest.MapFile{Data: []byte(manifest)}
-		if _, err := crx.New(t.Context(), &memory{}, broken, "https://tsumugi.example"); err == nil {
+		if _, err := crx.New(t.Context(), new(memory).load, broken, "https://tsumugi.example"); err == nil {
 			t.Errorf("manifest %s was packed", base64.StdEncoding.EncodeToString([]byte(manifest)))
 		}
 	}
@@ -227,8 +227,8 @@ func TestAnotherLibraryWritesTheSameCRX(t *testing.T) {
 	if _, absent := os.Stat("../../node_modules/crx3"); err != nil || absent != nil {
 		t.Skip("the npm packages are not installed")
 	}
-	store := &memory{}
-	p := newPackage(t, store, "worker")
+	store := new(memory)
+	p := newPackage(t, store.load, "worker")
 	folder := t.TempDir()
 	paths := []string{
 		filepath.Join(folder, "a.zip"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "a.crx"),

@@ -281,10 +281,3 @@ type ReadingResult struct {
 	Chunks    []Chunk
 	Index     index.PackedIndex
 }
-
-// Events receives changes of data sources after they are committed. Its methods are called concurrently and must not
-// block. Events of one data source may arrive out of order; the record with the higher Revision is newer.
-type Events interface {
-	SourceChanged(owner identity.Owner, source Source)
-	SourceDeleted(owner identity.Owner, id uuid.UUID)
-}

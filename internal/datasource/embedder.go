@@ -28,8 +28,10 @@ var embedLease = work.Lease{Duration: 10 * time.Second, Renewal: 2500 * time.Mil
 
 // Embedding configures semantic search. The zero value disables it, so that search uses words only.
 type Embedding struct {
-	Embedder Embedder // Nil disables semantic search.
-	Model    EmbeddingModel
+	// Embed returns a vector for each text, all of the same length. It must be safe for concurrent use. Nil disables
+	// semantic search.
+	Embed func(ctx context.Context, texts []string) ([][]float32, error)
+	Model EmbeddingModel
 	// Interval of searching for passages without vectors, and the first pause after a failure. Default 15 s.
 	Interval time.Duration
 }
@@ -58,7 +60,7 @@ func (e Embedding) Passages(ctx context.Context, filename string, chunks []Chunk
 }
 
 func (e Embedding) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors, err := e.Embedder.Embed(ctx, texts)
+	vectors, err := e.Embed(ctx, texts)
 	for _, v := range vectors {
 		index.Normalize(v)
 	}
@@ -67,9 +69,9 @@ func (e Embedding) embed(ctx context.Context, texts []string) ([][]float32, erro
 
 // embedder computes the vectors of passages in the background, and those of questions on request.
 //
-// Search always works by words. It does so without vectors while the Embedder is unavailable or slow, while some of the
-// searched passages have no vector of this server's model, and unless measurements have shown that vectors improve the
-// results.
+// Search always works by words. It does so without vectors while the embedding model is unavailable or slow, while some
+// of the searched passages have no vector of this server's model, and unless measurements have shown that vectors improve
+// the results.
 type embedder struct {
 	service     *Service
 	cfg         Embedding
@@ -82,37 +84,32 @@ type embedder struct {
 }
 
 func newEmbedder(service *Service, cfg Embedding) *embedder {
-	e := &embedder{service: service, wakeup: work.NewSignal()}
-	if cfg.Embedder != nil {
-		cfg.Embedder = countingEmbedder{cfg.Embedder, e}
+	e := &embedder{service: service, cfg: cfg, wakeup: work.NewSignal()}
+	if cfg.Embed != nil {
+		e.cfg.Embed = func(ctx context.Context, texts []string) ([][]float32, error) {
+			vectors, err := cfg.Embed(ctx, texts)
+			e.count(ctx, len(texts), err)
+			return vectors, err
+		}
 	}
-	e.cfg = cfg
 	return e
 }
 
-// countingEmbedder is an Embedder that counts the requests for Stats.
-type countingEmbedder struct {
-	Embedder
-
-	counts *embedder
-}
-
-func (c countingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors, err := c.Embedder.Embed(ctx, texts)
+// count counts a request for Stats.
+func (e *embedder) count(ctx context.Context, texts int, err error) {
 	switch {
 	case err == nil:
-		c.counts.embedded.Add(int64(len(texts)))
-		c.counts.failing.Store(false)
+		e.embedded.Add(int64(texts))
+		e.failing.Store(false)
 	case !errors.Is(ctx.Err(), context.Canceled): // The caller still needs the vectors.
-		c.counts.failures.Add(1)
-		c.counts.failing.Store(true)
+		e.failures.Add(1)
+		e.failing.Store(true)
 	}
-	return vectors, err
 }
 
 // start starts to embed passages without vectors.
 func (e *embedder) start() {
-	if e.cfg.Embedder != nil {
+	if e.cfg.Embed != nil {
 		e.service.group.Every(e.cfg.Interval, e.wakeup, e.run, "passages are embedded later", "model", e.cfg.Model.Name)
 	}
 }
@@ -184,7 +181,7 @@ func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 		}
 		if source != nil {
 			told = time.Now()
-			e.service.events.SourceChanged(turn.Owner, *source)
+			e.service.changed(turn.Owner, *source)
 		}
 	}
 	return nil

@@ -45,9 +45,9 @@ func (e *embedFunc) Embed(_ context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-func embedding(e datasource.Embedder, model string) datasource.Config {
+func embedding(e *embedFunc, model string) datasource.Config {
 	return datasource.Config{Embedding: datasource.Embedding{
-		Embedder: e, Interval: 20 * time.Millisecond,
+		Embed: e.Embed, Interval: 20 * time.Millisecond,
 		Model: datasource.EmbeddingModel{Name: model, QueryPrefix: "query: ", PassagePrefix: "passage: "},
 	}}
 }

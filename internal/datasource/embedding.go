@@ -1,19 +1,12 @@
 package datasource
 
 import (
-	"context"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
-
-// Embedder converts texts to vectors. It must be safe for concurrent use.
-type Embedder interface {
-	// Embed returns a vector for each text, all of the same length.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
 
 // EmbeddingModel identifies a model. Vectors of different models are never compared.
 type EmbeddingModel struct {

@@ -39,18 +39,18 @@ type fixture struct {
 	more chan struct{} // Guarded by mu. Closed with the next event.
 }
 
-// told is an event received by Events.
+// told is a change received by changed or deleted.
 type told struct {
 	owner   identity.Owner
 	source  datasource.Source
 	deleted uuid.UUID
 }
 
-func (f *fixture) SourceChanged(owner identity.Owner, source datasource.Source) {
+func (f *fixture) changed(owner identity.Owner, source datasource.Source) {
 	f.tell(told{owner: owner, source: source})
 }
 
-func (f *fixture) SourceDeleted(owner identity.Owner, id uuid.UUID) {
+func (f *fixture) deleted(owner identity.Owner, id uuid.UUID) {
 	f.tell(told{owner: owner, deleted: id})
 }
 
@@ -85,7 +85,15 @@ func (f *fixture) service(db datasource.Store) *datasource.Service {
 func (f *fixture) serviceWith(db datasource.Store, cfg datasource.Config) *datasource.Service {
 	f.t.Helper()
 	cfg.RetryPause, cfg.Poll = time.Millisecond, 20*time.Millisecond
-	return datasource.NewService(db, f.bucket(f.dir), extracttest.InProcess{}, f, slog.New(slog.DiscardHandler), cfg)
+	return f.serviceReading(db, extracttest.InProcess{}, cfg)
+}
+
+// serviceReading returns a service with an extractor that reports its changes to f.
+func (f *fixture) serviceReading(db datasource.Store, extractor datasource.Extractor, cfg datasource.Config,
+) *datasource.Service {
+	f.t.Helper()
+	cfg.Changed, cfg.Deleted = f.changed, f.deleted
+	return datasource.NewService(db, f.bucket(f.dir), extractor, slog.New(slog.DiscardHandler), cfg)
 }
 
 func (f *fixture) bucket(dir string) *bucket.Bucket {

@@ -60,7 +60,7 @@ func TestFilesThatCannotBeRemovedDoNotStopOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &lockedFiles{queue: newQueue(), orphans: []uuid.UUID{{1}, {2}, {3}, {4}, {5}}}
 		f.locked = slices.Clone(f.orphans[:2])
-		s := datasource.NewService(f, f, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+		s := datasource.NewService(f, f, extracttest.InProcess{}, slog.New(slog.DiscardHandler), datasource.Config{})
 		s.Start()
 		synctest.Wait()
 		s.Stop()
@@ -79,7 +79,7 @@ func TestFilesThatAreSlowlyRefusedDoNotStopOthers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &lockedFiles{queue: newQueue(), orphans: []uuid.UUID{{1}, {2}, {3}, {4}, {5}, {6}, {7}}, delay: delay}
 				f.locked = slices.Clone(f.orphans[:6])
-				s := datasource.NewService(f, f, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+				s := datasource.NewService(f, f, extracttest.InProcess{}, slog.New(slog.DiscardHandler), datasource.Config{})
 				s.Start()
 				time.Sleep(10 * time.Minute)
 				s.Stop()

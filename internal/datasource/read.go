@@ -24,7 +24,7 @@ const unreadable = "読み取り中に問題が発生しました。もう一度
 
 // read reads a file and stores the result. If the reading is interrupted or fails, the file is queued again.
 func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration) {
-	s.events.SourceChanged(reading.Owner, reading.Source)
+	s.changed(reading.Owner, reading.Source)
 	result, err := s.find(ctx, reading)
 	var source Source
 	if err == nil {
@@ -50,7 +50,7 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	}
 	switch {
 	case err == nil:
-		s.events.SourceChanged(reading.Owner, source)
+		s.changed(reading.Owner, source)
 		s.embedder.wakeup.Wake()
 	case fault.CodeOf(err) != fault.NotFound: // The lease expires.
 		s.log.WarnContext(ctx, "datasource: storing the result of a reading failed", "data_source_id", reading.ID,
@@ -176,7 +176,7 @@ func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error
 	source, err := p.service.store.ReportProgress(ctx, p.reading, stage, done, total)
 	switch {
 	case err == nil:
-		p.service.events.SourceChanged(p.reading.Owner, source)
+		p.service.changed(p.reading.Owner, source)
 	case fault.CodeOf(err) != fault.NotFound: // The next report may succeed.
 		return nil
 	}

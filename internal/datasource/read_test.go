@@ -3,7 +3,6 @@ package datasource_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,7 +110,7 @@ func TestPreparingDoesNotCountForAFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	e := unprepared{limited: make(chan bool), prepared: make(chan struct{})}
-	s := datasource.NewService(f.db, f.bucket(f.dir), e, f, slog.New(slog.DiscardHandler), datasource.Config{
+	s := f.serviceReading(f.db, e, datasource.Config{
 		Poll: 20 * time.Millisecond,
 	})
 	wait := func(what string) {
@@ -169,7 +168,7 @@ func TestProgressStopAndReadAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	pages := slowly{read: make(chan struct{})}
-	s := datasource.NewService(f.db, f.bucket(f.dir), pages, f, slog.New(slog.DiscardHandler), datasource.Config{
+	s := f.serviceReading(f.db, pages, datasource.Config{
 		Poll: 20 * time.Millisecond, ProgressInterval: time.Nanosecond,
 	})
 	f.start(s)

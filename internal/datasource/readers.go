@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
@@ -26,6 +27,12 @@ type Config struct {
 	Embedding Embedding // By default, search uses words only.
 	// Memory for cached vectors and largest size of the vectors of one search, in bytes. Default 256 MiB.
 	Vectors int
+
+	// Changed and Deleted are called after a change of a data source is committed. They are called concurrently and must
+	// not block. Changes of one data source may arrive out of order; the record with the higher Revision is newer. By
+	// default, changes are not reported.
+	Changed func(owner identity.Owner, source Source)
+	Deleted func(owner identity.Owner, id uuid.UUID)
 }
 
 func (c Config) withDefaults() Config {
@@ -44,6 +51,12 @@ func (c Config) withDefaults() Config {
 		if *d.value <= 0 {
 			*d.value = d.standard
 		}
+	}
+	if c.Changed == nil {
+		c.Changed = func(identity.Owner, Source) {}
+	}
+	if c.Deleted == nil {
+		c.Deleted = func(identity.Owner, uuid.UUID) {}
 	}
 	if c.StoragePerPerson <= 0 {
 		c.StoragePerPerson = 5 << 30

@@ -176,7 +176,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 
 // start starts to read the files. stop stops it.
 func (q *queue) start() (stop func()) {
-	s := datasource.NewService(q, q, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+	s := datasource.NewService(q, q, extracttest.InProcess{}, slog.New(slog.DiscardHandler), datasource.Config{})
 	s.Start()
 	synctest.Wait()
 	return s.Stop

@@ -34,7 +34,8 @@ type Service struct {
 	store     Store
 	files     Files
 	extractor Extractor
-	events    Events
+	changed   func(owner identity.Owner, source Source) // Config.Changed.
+	deleted   func(owner identity.Owner, id uuid.UUID)  // Config.Deleted.
 	readers   *readers
 	embedder  *embedder
 	indexes   *lru.Cache[indexKey, any]
@@ -53,18 +54,18 @@ type Service struct {
 	group     *work.Group
 }
 
-// Stats are numbers of readings that this server has ended since its start, and of its requests to the Embedder.
+// Stats are numbers of readings that this server has ended since its start, and of its requests to the embedding model.
 type Stats struct {
 	Read        int64
 	Unreadable  int64 // It ended with a failure.
 	Interrupted int64 // The file was queued again.
 
 	Embedded        int64 // Passages and questions that received a vector.
-	EmbedFailures   int64 // Failed requests to the Embedder.
-	EmbedderFailing bool  // The last request to the Embedder failed.
+	EmbedFailures   int64 // Failed requests to the embedding model.
+	EmbedderFailing bool  // The last request to the embedding model failed.
 }
 
-// Stats returns the numbers of readings and of requests to the Embedder.
+// Stats returns the numbers of readings and of requests to the embedding model.
 func (s *Service) Stats() Stats {
 	e := s.embedder
 	return Stats{
@@ -73,15 +74,14 @@ func (s *Service) Stats() Stats {
 	}
 }
 
-// NewService returns a Service. events may be nil. The Service reads no file before Start.
-func NewService(store Store, files Files, extractor Extractor, events Events, log *slog.Logger, cfg Config) *Service {
-	events = cmp.Or[Events](events, noEvents{})
+// NewService returns a Service. It reads no file before Start.
+func NewService(store Store, files Files, extractor Extractor, log *slog.Logger, cfg Config) *Service {
+	cfg = cfg.withDefaults()
 	s := &Service{
-		store: store, files: files, extractor: extractor, events: events, log: log,
+		store: store, files: files, extractor: extractor, changed: cfg.Changed, deleted: cfg.Deleted, log: log,
 		viewSlots: make(chan struct{}, maxViews), transient: make(chan struct{}, transientSlots),
 		orphans: work.NewSignal(), projects: work.NewSignal(), group: work.NewGroup(log),
 	}
-	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
 	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
 	s.pages = lru.New[pageKey, []byte](pageBytes)
@@ -89,11 +89,6 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	s.embedder = newEmbedder(s, cfg.Embedding)
 	return s
 }
-
-type noEvents struct{}
-
-func (noEvents) SourceChanged(identity.Owner, Source)    {}
-func (noEvents) SourceDeleted(identity.Owner, uuid.UUID) {}
 
 // Start starts to read uploaded files, including those uploaded through other servers, and to remove orphans. Call it
 // once, and call Stop afterwards.
@@ -132,7 +127,7 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 		return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.StoragePerPerson)
 	})
 	if err == nil {
-		s.events.SourceChanged(owner, stored)
+		s.changed(owner, stored)
 	}
 	return stored, created, err
 }
@@ -276,7 +271,7 @@ func (s *Service) Delete(ctx context.Context, owner identity.Owner, id uuid.UUID
 		return err
 	}
 	s.orphans.Wake()
-	s.events.SourceDeleted(owner, id)
+	s.deleted(owner, id)
 	return nil
 }
 
@@ -291,7 +286,7 @@ func (s *Service) StopReading(ctx context.Context, owner identity.Owner, id uuid
 		return Source{}, err
 	}
 	s.readers.abandon(id) // Another server detects it when it renews its leases.
-	s.events.SourceChanged(ownerOf(source, owner), source)
+	s.changed(ownerOf(source, owner), source)
 	return source, nil
 }
 
@@ -299,7 +294,7 @@ func (s *Service) StopReading(ctx context.Context, owner identity.Owner, id uuid
 func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.RetryReading(ctx, owner, id)
 	if err == nil {
-		s.events.SourceChanged(ownerOf(source, owner), source)
+		s.changed(ownerOf(source, owner), source)
 	}
 	return source, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,8 +47,7 @@ func TestPassagesAreLocated(t *testing.T) {
 	f := newFixture(t)
 	found := new(locator)
 	service := func() *datasource.Service {
-		return datasource.NewService(f.db, f.bucket(f.dir), found, f, slog.New(slog.DiscardHandler),
-			datasource.Config{})
+		return f.serviceReading(f.db, found, datasource.Config{})
 	}
 	f.Service = service()
 	f.start(f.Service)
@@ -109,7 +107,7 @@ func TestPicturesOfPagesAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := new(renderer)
-	s := datasource.NewService(f.db, f.bucket(f.dir), r, f, slog.New(slog.DiscardHandler), datasource.Config{})
+	s := f.serviceReading(f.db, r, datasource.Config{})
 	source, _ := f.upload(f.ann, "規程.pdf", "一\f二")
 	for _, page := range []int{1, 1, 2, 1, 2} {
 		picture, err := s.RenderPage(t.Context(), f.ann, source.ID, page, 400)

@@ -151,25 +151,13 @@ type Store interface {
 	EndStaleSessions(ctx context.Context) error
 }
 
-// Watcher is notified of changes to users.
+// Watcher is notified of changes in the database.
 type Watcher struct {
 	// Listening reports that notifications arrive from now on. It is called again after each interruption, during which
 	// notifications may have been missed.
 	Listening func()
-	Changed   func(userID uuid.UUID) // The user was changed or removed.
-	Lost      func(err error)        // An interruption begins.
-}
-
-// Events closes open streams and connections when a user's rights change. Its methods are called from one goroutine and
-// never block.
-type Events interface {
-	// UserChanged is called on every server for a user who was removed, or whose role, state, sessions or sign-in
-	// method changed. It closes all of their streams and connections; clients that are still allowed to reconnect do
-	// so.
-	UserChanged(userID uuid.UUID)
-
-	// ConnectedUsers returns the users who have open streams or connections on this server.
-	ConnectedUsers() []uuid.UUID
+	Changed   func(id uuid.UUID) // The user or notice was added, changed or removed.
+	Lost      func(err error)    // An interruption begins.
 }
 
 // Claims are the claims of a verified token.

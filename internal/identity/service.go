@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
@@ -31,8 +33,13 @@ func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 
 // Start begins to watch for changed users and to end expired sessions. It must be called at most once and be followed
 // by Stop.
-func (s *Service) Start(events Events) {
-	w := &watch{store: s.store, events: events, changes: &s.changes, log: s.log}
+//
+// changed is called on every server for a user who was removed, or whose role, state, sessions or sign-in method
+// changed. It closes all of their streams and connections; clients that are still allowed to reconnect do so. connected
+// returns the users who have open streams or connections on this server. Both are called from one goroutine and never
+// block.
+func (s *Service) Start(changed func(userID uuid.UUID), connected func() []uuid.UUID) {
+	w := &watch{store: s.store, changed: changed, connected: connected, changes: &s.changes, log: s.log}
 	s.group.Go(w.run)
 	s.group.Every(sessionSweep, nil, s.store.EndStaleSessions, "identity: ending expired sessions failed, retrying")
 }

@@ -169,13 +169,13 @@ type screens struct {
 	ended   []uuid.UUID // Guarded by mu.
 }
 
-func (s *screens) UserChanged(id uuid.UUID) {
+func (s *screens) changed(id uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, id)
 }
 
-func (s *screens) ConnectedUsers() []uuid.UUID { return s.present }
+func (s *screens) connected() []uuid.UUID { return s.present }
 
 func (s *screens) take() []uuid.UUID {
 	s.mu.Lock()
@@ -191,7 +191,7 @@ func TestR45_ChangesAreNotifiedAndInterruptionsCaughtUp(t *testing.T) {
 		a, b := uuid.New(), uuid.New()
 		store, open := &members{changes: make(chan uuid.UUID)}, &screens{present: []uuid.UUID{a, b}}
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
-		service.Start(open)
+		service.Start(open.changed, open.connected)
 		defer service.Stop()
 		want := func(what string, ids ...uuid.UUID) {
 			t.Helper()
@@ -239,7 +239,7 @@ func TestR45_ChangeBetweenAuthenticationAndStream(t *testing.T) {
 		user := identity.User{ID: uuid.New(), State: identity.StateActive}
 		store := &members{found: identity.UserStatus{User: user}, changes: make(chan uuid.UUID)}
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
-		service.Start(&screens{})
+		service.Start(func(uuid.UUID) {}, func() []uuid.UUID { return nil })
 		defer service.Stop()
 		var actor identity.Actor
 		recheck := func(what string, change func(), asked int, want error) {

@@ -17,12 +17,13 @@ const (
 	maxSilence = time.Minute
 )
 
-// watch reports changes of users to Events.
+// watch reports changes of users.
 type watch struct {
-	store   Store
-	events  Events
-	changes *atomic.Uint64 // The Service's.
-	log     *slog.Logger
+	store     Store
+	changed   func(userID uuid.UUID)
+	connected func() []uuid.UUID
+	changes   *atomic.Uint64 // The Service's.
+	log       *slog.Logger
 
 	// Used only by the goroutine of run.
 	lost time.Time // Start of the current interruption; zero without one.
@@ -48,7 +49,7 @@ func (w *watch) run(ctx context.Context) {
 
 func (w *watch) notify(userID uuid.UUID) {
 	w.changes.Add(1) // First, so that an actor who opens a stream from now on is looked up again.
-	w.events.UserChanged(userID)
+	w.changed(userID)
 }
 
 // catchUp finds the users who changed during an interruption. Streams stay open until then, because clients could not
@@ -64,7 +65,7 @@ func (w *watch) catchUp(ctx context.Context) {
 // context ends.
 func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 	for failed := false; ; failed = true {
-		present := w.events.ConnectedUsers()
+		present := w.connected()
 		if len(present) == 0 {
 			return nil
 		}

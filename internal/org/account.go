@@ -70,12 +70,9 @@ const (
 	inviteRequestAge = 7 * 24 * time.Hour // Time during which a call may be repeated.
 )
 
-// Settle sends pending changes of a member to the user pool, after a change that another package has stored.
-func (s *Service) Settle(ctx context.Context, userID uuid.UUID) { s.settle(ctx, userID) }
-
-// settle sends pending changes of a member to the identity provider. They are already in effect on this side, so a
+// Settle sends pending changes of a member to the identity provider. They are already in effect on this side, so a
 // failure is only logged, and the sweep retries.
-func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
+func (s *Service) Settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
@@ -140,7 +137,7 @@ func (s *Service) apply(ctx context.Context, c AccountChange) {
 		s.log.WarnContext(ctx, "org: account change not recorded", "user_id", c.UserID, "err", err)
 	}
 	if more {
-		s.settle(ctx, c.UserID)
+		s.Settle(ctx, c.UserID)
 	}
 }
 

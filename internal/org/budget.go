@@ -64,23 +64,6 @@ func (b Balance) percent() int {
 // noticeDue reports whether a notice about a higher percentage must be published.
 func (b Balance) noticeDue() bool { return !b.Over && b.percent() > b.Notified }
 
-// BudgetStore is the database of a Budget.
-type BudgetStore interface {
-	// Balance returns an organization's balance, or ErrNoOrganization. Months are those of Japan's calendar.
-	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
-
-	// MemberBalance returns a member's balance, or ErrNoMember.
-	MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (Balance, error)
-
-	// PublishLimitNotice adds a notice for an organization's administrators about a used percentage of this month's
-	// tokens, unless a server has published one about the same or a higher percentage this month.
-	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
-
-	// PublishMemberNotice adds a notice for its member about a used percentage of their tokens of this month, under the
-	// same condition.
-	PublishMemberNotice(ctx context.Context, percent int, notice Notification) error
-}
-
 // account identifies the owner of a balance: a member, or the organization if the user is uuid.Nil.
 type account struct{ organizationID, userID uuid.UUID }
 
@@ -88,7 +71,7 @@ type account struct{ organizationID, userID uuid.UUID }
 // old, and tokens spent on this server count at once. Several servers together may exceed a limit by the tokens spent
 // in that time. It is safe for concurrent use.
 type Budget struct {
-	store BudgetStore
+	store Store
 	log   *slog.Logger
 
 	root      context.Context // Canceled by Stop.
@@ -110,7 +93,7 @@ type balance struct {
 }
 
 // NewBudget returns a Budget. The caller must call Stop.
-func NewBudget(store BudgetStore, log *slog.Logger) *Budget {
+func NewBudget(store Store, log *slog.Logger) *Budget {
 	root, cancel := context.WithCancel(context.Background())
 	return &Budget{store: store, log: log, root: root, cancel: cancel, balances: make(map[account]*balance)}
 }

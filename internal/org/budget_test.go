@@ -21,6 +21,8 @@ var someone = uuid.New()
 
 // purse is a store with one balance and slow reads. No member has a limit, so no member's balance is read.
 type purse struct {
+	org.Store
+
 	mu      sync.Mutex // Guards the fields below.
 	balance org.Balance
 	err     error

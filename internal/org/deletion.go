@@ -31,31 +31,17 @@ type Deletion struct {
 	Certificate string           // "" until nothing is left.
 }
 
-// DeletionStore is the database of Deletions.
-type DeletionStore interface {
-	// DueDeletions returns the organizations whose deletion is due or in progress.
-	DueDeletions(ctx context.Context) ([]uuid.UUID, error)
-
-	// DeleteBatch deletes some rows of a due organization, and queues the deletion of its members' accounts. more is
-	// false if no rows are left, or another server is deleting them.
-	DeleteBatch(ctx context.Context, id uuid.UUID) (more bool, err error)
-
-	// FinishDeletion stores the certificate that certify returns. It does nothing while rows, accounts or files of the
-	// organization are left.
-	FinishDeletion(ctx context.Context, id uuid.UUID, certify func(Deletion) (string, error)) (done bool, err error)
-}
-
 // Deletions deletes organizations when they are due. Every server runs it, so that no leader is needed: an organization
 // is locked for each batch, and the next server continues after a crash.
 type Deletions struct {
-	store DeletionStore
+	store Store
 	key   SigningKey
 	log   *slog.Logger
 	group *work.Group
 }
 
 // NewDeletions returns a Deletions that signs certificates with key. It starts no goroutine before Start.
-func NewDeletions(store DeletionStore, key SigningKey, log *slog.Logger) *Deletions {
+func NewDeletions(store Store, key SigningKey, log *slog.Logger) *Deletions {
 	return &Deletions{store: store, key: key, log: log, group: work.NewGroup(log)}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // brokenDeletion is a store with two due deletions. The first one always fails.
 type brokenDeletion struct {
-	org.DeletionStore
+	org.Store
 	due      []uuid.UUID
 	finished []uuid.UUID
 }

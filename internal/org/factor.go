@@ -81,7 +81,7 @@ func (s *Service) ResetMemberFactor(ctx context.Context, actor identity.Actor, u
 	if err != nil {
 		return false, err
 	}
-	s.settle(ctx, userID)
+	s.Settle(ctx, userID)
 	return reset, nil
 }
 

@@ -167,7 +167,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	}
 	err = s.store.MarkInvited(ctx, member, by)
 	if errors.Is(err, ErrNoMember) { // Removed meanwhile; the account is also deleted.
-		s.settle(ctx, userID)
+		s.Settle(ctx, userID)
 	}
 	return err
 }
@@ -262,7 +262,7 @@ func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, er
 		if ctx.Err() != nil {
 			break // The sweep continues.
 		}
-		s.settle(ctx, id)
+		s.Settle(ctx, id)
 	}
 	var inviting sync.WaitGroup
 	places := make(chan struct{}, invitesAtOnce)
@@ -321,7 +321,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by AuditActor
 	switch code := fault.CodeOf(err); {
 	case err == nil:
 	case errors.Is(err, ErrNoMember): // Removed meanwhile; the account is also deleted.
-		s.settle(ctx, member.ID)
+		s.Settle(ctx, member.ID)
 		i.Result, i.Member = InviteFailed, nil
 		return
 	case invited && code != fault.Conflict:

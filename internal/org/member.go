@@ -103,7 +103,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	if err != nil {
 		return Member{}, err
 	}
-	s.settle(ctx, userID)
+	s.Settle(ctx, userID)
 	return member, nil
 }
 
@@ -112,7 +112,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	_, err := s.change(ctx, actor, userID, MemberContext.remove)
 	if err == nil {
-		s.settle(ctx, userID)
+		s.Settle(ctx, userID)
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func (s *Service) operate(ctx context.Context, operator AuditActor, email string
 	if err != nil {
 		return Member{}, err
 	}
-	s.settle(ctx, member.ID)
+	s.Settle(ctx, member.ID)
 	return member, nil
 }
 

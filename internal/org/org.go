@@ -58,7 +58,7 @@ type Notification struct {
 	Read bool
 }
 
-// Store is the database of the Service.
+// Store is the database of the Service, of a Budget and of Deletions.
 type Store interface {
 	// Notices as members see them.
 
@@ -81,7 +81,7 @@ type Store interface {
 
 	// WatchNotifications notifies the watcher of each notice that is added or changed, until the context ends. It calls
 	// the watcher from one goroutine.
-	WatchNotifications(ctx context.Context, watcher Watcher)
+	WatchNotifications(ctx context.Context, watcher identity.Watcher)
 
 	// Notices as administrators see and change them.
 
@@ -297,15 +297,35 @@ type Store interface {
 
 	// PreviewRetention counts the threads that a number of days would affect now.
 	PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (RetentionPreview, error)
-}
 
-// Watcher is notified of added and changed notices.
-type Watcher struct {
-	// Listening reports that notifications arrive from now on. It is called again after each interruption, during which
-	// notifications may have been missed.
-	Listening func()
-	Changed   func(id uuid.UUID) // The notice may be published later.
-	Lost      func(err error)    // An interruption begins.
+	// Balances, for a Budget.
+
+	// Balance returns an organization's balance, or ErrNoOrganization. Months are those of Japan's calendar.
+	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
+
+	// MemberBalance returns a member's balance, or ErrNoMember.
+	MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (Balance, error)
+
+	// PublishLimitNotice adds a notice for an organization's administrators about a used percentage of this month's
+	// tokens, unless a server has published one about the same or a higher percentage this month.
+	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
+
+	// PublishMemberNotice adds a notice for its member about a used percentage of their tokens of this month, under the
+	// same condition.
+	PublishMemberNotice(ctx context.Context, percent int, notice Notification) error
+
+	// Due deletions of organizations, for Deletions.
+
+	// DueDeletions returns the organizations whose deletion is due or in progress.
+	DueDeletions(ctx context.Context) ([]uuid.UUID, error)
+
+	// DeleteBatch deletes some rows of a due organization, and queues the deletion of its members' accounts. more is
+	// false if no rows are left, or another server is deleting them.
+	DeleteBatch(ctx context.Context, id uuid.UUID) (more bool, err error)
+
+	// FinishDeletion stores the certificate that certify returns. It does nothing while rows, accounts or files of the
+	// organization are left.
+	FinishDeletion(ctx context.Context, id uuid.UUID, certify func(Deletion) (string, error)) (done bool, err error)
 }
 
 // Events is notified of changes to members' screens. Its methods are called from many goroutines and must not block.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
@@ -92,7 +93,7 @@ func (b *board) UpcomingNotifications(context.Context) (map[uuid.UUID]time.Time,
 	return upcoming, nil
 }
 
-func (b *board) WatchNotifications(ctx context.Context, w org.Watcher) {
+func (b *board) WatchNotifications(ctx context.Context, w identity.Watcher) {
 	for {
 		select {
 		case <-ctx.Done():

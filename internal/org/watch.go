@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 const (
@@ -41,7 +42,7 @@ func (w *watch) listen(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	w.store.WatchNotifications(ctx, Watcher{
+	w.store.WatchNotifications(ctx, identity.Watcher{
 		Listening: func() { pass(news{listening: true}) },
 		Changed:   func(id uuid.UUID) { pass(news{id: id}) },
 		Lost: func(err error) {

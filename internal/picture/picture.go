@@ -20,7 +20,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
 // MaxPerQuestion is the largest number of pictures in a question.
@@ -73,11 +72,4 @@ type Files interface {
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
 	// Open returns a file. The caller must close it.
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
-}
-
-// Reader reads untrusted pictures in isolation. It is safe for concurrent use.
-type Reader interface {
-	// ReadPicture returns a picture in the stored form. A *fault.UnreadableError describes a defect of the file. Any
-	// other error is unrelated to the file.
-	ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error)
 }

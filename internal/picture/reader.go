@@ -18,7 +18,7 @@ import (
 
 const taskPicture = "picture" // Convert a picture into its stored form.
 
-// Tasks returns the tasks of the Reader of NewReader, for sandbox.Main.
+// Tasks returns the tasks of a Reader, for sandbox.Main.
 func Tasks() map[string]sandbox.Task {
 	return map[string]sandbox.Task{taskPicture: {Run: func(_ context.Context, c *sandbox.Child) error {
 		content, err := c.Content(raster.MaxSize)
@@ -37,13 +37,15 @@ func Tasks() map[string]sandbox.Task {
 	}}}
 }
 
-// NewReader returns a Reader that reads each picture in a separate child process. The sandbox's Main must have Tasks.
-func NewReader(runner *sandbox.Runner) Reader { return sandboxReader{runner} }
+// Reader reads each untrusted picture in a separate child process. It is safe for concurrent use.
+type Reader struct{ runner *sandbox.Runner }
 
-type sandboxReader struct{ runner *sandbox.Runner }
+// NewReader returns a Reader. The sandbox's Main must have Tasks.
+func NewReader(runner *sandbox.Runner) *Reader { return &Reader{runner} }
 
-// ReadPicture implements Reader. Errors that are unrelated to the picture are those of sandbox.Runner.Run.
-func (r sandboxReader) ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error) {
+// Read returns a picture in the stored form. A *fault.UnreadableError describes a defect of the file. Any other error
+// is unrelated to the file, and is one of sandbox.Runner.Run.
+func (r *Reader) Read(ctx context.Context, file io.Reader) (raster.Picture, error) {
 	var picture raster.Picture
 	err := r.runner.Run(ctx, sandbox.Job{Task: taskPicture}, file, func(p *sandbox.Process) error {
 		return p.Receive(r.runner.Whole(), func(frames *sandbox.Reader) error {

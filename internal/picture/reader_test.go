@@ -22,7 +22,7 @@ func TestPicturesAreReadInAChild(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
 	must.Succeed(t, jpeg.Encode(&content, image.NewGray(image.Rect(0, 0, 3000, 1500)), nil))
-	p, err := picture.NewReader(sandbox.New(sandbox.Config{})).ReadPicture(t.Context(), &content)
+	p, err := picture.NewReader(sandbox.New(sandbox.Config{})).Read(t.Context(), &content)
 	if err != nil || p.Width != 2048 || p.Height != 1024 || p.MediaType != raster.JPEG {
 		t.Errorf("%s of %d × %d, %v", p.MediaType, p.Width, p.Height, err)
 	}
@@ -53,7 +53,7 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 				cfg.Whole = 3 * time.Second
 			}
 			reader := picture.NewReader(sandbox.New(cfg))
-			_, err := reader.ReadPicture(t.Context(), bytes.NewReader(c.content))
+			_, err := reader.Read(t.Context(), bytes.NewReader(c.content))
 			wrong, ok := errors.AsType[*fault.UnreadableError](err)
 			if !ok || wrong.Reason != c.want.Reason || strings.Contains(wrong.Reason, "ファイル") {
 				t.Errorf("error %v, want %v", err, c.want)
@@ -67,7 +67,7 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 func TestBusyMachineIsNotReportedAsUnreadablePicture(t *testing.T) {
 	t.Parallel()
 	reader := picture.NewReader(sandbox.New(sandbox.Config{Whole: 200 * time.Millisecond}))
-	_, err := reader.ReadPicture(t.Context(), strings.NewReader("misbehave sleep"))
+	_, err := reader.Read(t.Context(), strings.NewReader("misbehave sleep"))
 	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, reason %v; want a deadline", err, wrong)
 	}

@@ -42,20 +42,23 @@ var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合
 
 // Service stores pictures. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	files  Files
-	reader Reader
-	limit  int64 // The largest total size of a person's files, in bytes.
+	store Store
+	files Files
+	read  func(context.Context, io.Reader) (raster.Picture, error)
+	limit int64 // The largest total size of a person's files, in bytes.
 
 	uploadSlots chan struct{} // Holds a value for each upload in progress.
 	readSlots   chan struct{} // Holds a value for each picture being read.
 	group       *work.Group
 }
 
-// NewService returns a Service. limit is the largest total size of a person's files in bytes, including data sources.
-func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit int64) *Service {
+// NewService returns a Service. read is the method of a Reader. limit is the largest total size of a person's files in
+// bytes, including data sources.
+func NewService(store Store, files Files, read func(context.Context, io.Reader) (raster.Picture, error),
+	log *slog.Logger, limit int64,
+) *Service {
 	return &Service{
-		store: store, files: files, reader: reader, limit: limit,
+		store: store, files: files, read: read, limit: limit,
 		uploadSlots: make(chan struct{}, maxUploads), readSlots: make(chan struct{}, maxReaders),
 		group: work.NewGroup(log),
 	}
@@ -131,7 +134,7 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	read, err := s.reader.ReadPicture(ctx, bytes.NewReader(file))
+	read, err := s.read(ctx, bytes.NewReader(file))
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errBusy
 	}

@@ -55,7 +55,7 @@ func TestFileOfARefusedPictureIsRemovedAtOnce(t *testing.T) {
 	var content bytes.Buffer
 	must.Succeed(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 4, 4))))
 	store, files := fullStore{orphans: make(map[uuid.UUID]time.Duration)}, new(writtenFiles)
-	service := picture.NewService(store, files, picturetest.InProcess{}, slog.New(slog.DiscardHandler), 1)
+	service := picture.NewService(store, files, picturetest.Read, slog.New(slog.DiscardHandler), 1)
 	_, _, err := service.Upload(t.Context(), identity.Owner{}, uuid.Nil, nil, &content)
 	if fault.CodeOf(err) != fault.StorageLimit || len(files.ids) != 1 {
 		t.Fatalf("error %v, %d files", err, len(files.ids))

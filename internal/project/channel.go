@@ -60,15 +60,15 @@ func (s *Service) FindChannel(ctx context.Context, owner identity.Owner, install
 func (s *Service) BindChannel(ctx context.Context, actor identity.Actor, name string, c Channel) (Project, error) {
 	p, err := s.store.BindChannel(ctx, actor, name, c, func(p Project) error {
 		switch {
-		case !p.Role.AtLeast(Manager):
+		case !p.Role.atLeast(Manager):
 			return ErrNoManaged
 		case p.ArchivedAt != nil:
-			return ErrArchived
+			return errArchived
 		}
 		return nil
 	})
 	if err == nil {
-		s.events.ProjectChanged(p.ID)
+		s.cfg.Changed(p.ID)
 	}
 	return p, err
 }
@@ -77,7 +77,7 @@ func (s *Service) BindChannel(ctx context.Context, actor identity.Actor, name st
 func (s *Service) UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID) error {
 	err := s.store.UnbindChannel(ctx, actor, projectID, id, checkLifecycle)
 	if err == nil {
-		s.events.ProjectChanged(projectID)
+		s.cfg.Changed(projectID)
 	}
 	return err
 }

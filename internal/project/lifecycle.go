@@ -28,7 +28,7 @@ func (s *Service) Delete(ctx context.Context, actor identity.Actor, id uuid.UUID
 	return s.changeLifecycle(ctx, actor, id, Deleted)
 }
 
-// Restore restores a project that was deleted less than KeptFor ago. For its managers, and for administrators.
+// Restore restores a project that was deleted less than keptFor ago. For its managers, and for administrators.
 func (s *Service) Restore(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	err := s.store.ChangeLifecycle(ctx, actor, id, Active, func(p Project, member *org.Member) error {
 		if err := checkLifecycle(p, member); err != nil {
@@ -36,14 +36,14 @@ func (s *Service) Restore(ctx context.Context, actor identity.Actor, id uuid.UUI
 		}
 		switch {
 		case p.DeletedAt == nil:
-			return ErrNotDeleted
-		case time.Since(*p.DeletedAt) >= KeptFor: // Purge may have removed a part of it.
+			return errNotDeleted
+		case time.Since(*p.DeletedAt) >= keptFor: // Purge may have removed a part of it.
 			return ErrNoProject
 		}
 		return nil
 	})
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return err
 }
@@ -56,7 +56,7 @@ func (s *Service) changeLifecycle(ctx context.Context, actor identity.Actor, id 
 		return checkLifecycle(p, member)
 	})
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func checkLifecycle(p Project, actor *org.Member) error {
 	switch {
 	case actor == nil || actor.State != identity.StateActive:
 		return ErrNoProject
-	case actor.Role.IsAdmin() || p.Role.AtLeast(Manager):
+	case actor.Role.IsAdmin() || p.Role.atLeast(Manager):
 		return nil
 	case p.Role == "" || p.DeletedAt != nil:
 		return ErrNoProject
@@ -75,10 +75,10 @@ func checkLifecycle(p Project, actor *org.Member) error {
 	return ErrForbidden
 }
 
-// Purge removes projects that were deleted KeptFor ago, with their files and threads.
+// Purge removes projects that were deleted keptFor ago, with their files and threads.
 func (s *Service) Purge(ctx context.Context) error {
 	for {
-		more, err := s.store.PurgeProjects(ctx, KeptFor)
+		more, err := s.store.PurgeProjects(ctx, keptFor)
 		if err != nil || !more {
 			return err
 		}
@@ -108,14 +108,14 @@ func (s *Service) NameManager(ctx context.Context, actor identity.Actor, id, use
 		return nil
 	})
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return err
 }
 
 // Usage returns the use of a project this month. For its managers.
 func (s *Service) Usage(ctx context.Context, actor identity.Actor, id uuid.UUID) (Usage, error) {
-	if err := s.Require(ctx, actor.Owner(), id, Manager); err != nil {
+	if err := s.require(ctx, actor.Owner(), id, Manager); err != nil {
 		return Usage{}, err
 	}
 	return s.store.ProjectUsage(ctx, actor.OrganizationID, id)

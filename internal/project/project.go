@@ -18,7 +18,7 @@ const (
 	MaxProjects     = 2_000  // Of an organization, without deleted ones.
 	MaxSources      = 10_000 // Files of a project.
 	MaxGrants       = 200    // Of a project.
-	MaxAtOnce       = 100    // Files that one call shares.
+	maxAtOnce       = 100    // Files that one call shares.
 	maxName         = 100    // In characters.
 	maxDescription  = 1_000  // In characters.
 	maxInstructions = 32_000 // In characters.
@@ -26,8 +26,8 @@ const (
 	maxRetention    = 3_650  // Days.
 )
 
-// KeptFor is the time between the deletion of a project and its removal. Until then it can be restored.
-const KeptFor = 30 * 24 * time.Hour
+// keptFor is the time between the deletion of a project and its removal. Until then it can be restored.
+const keptFor = 30 * 24 * time.Hour
 
 // Role is the role of a member in a project.
 type Role string
@@ -45,8 +45,8 @@ var roles = []Role{Viewer, Editor, Manager}
 // Valid reports whether r is one of the roles.
 func (r Role) Valid() bool { return slices.Contains(roles, r) }
 
-// AtLeast reports whether r may do what another role may do. "", the role of others than members, may do nothing.
-func (r Role) AtLeast(other Role) bool { return slices.Index(roles, r) >= slices.Index(roles, other) }
+// atLeast reports whether r may do what another role may do. "", the role of others than members, may do nothing.
+func (r Role) atLeast(other Role) bool { return slices.Index(roles, r) >= slices.Index(roles, other) }
 
 // Project is a project as a member sees it.
 type Project struct {
@@ -209,10 +209,10 @@ const (
 var (
 	ErrNoProject   = fault.Errorf(fault.NotFound, "プロジェクトが見つかりません。")
 	ErrForbidden   = fault.Errorf(fault.Forbidden, "このプロジェクトでこの操作を行う権限がありません。プロジェクトの管理者にご相談ください。")
-	ErrArchived    = fault.Errorf(fault.Conflict, "このプロジェクトはアーカイブされています。アーカイブを解除してから、もう一度お試しください。")
+	errArchived    = fault.Errorf(fault.Conflict, "このプロジェクトはアーカイブされています。アーカイブを解除してから、もう一度お試しください。")
 	ErrLastManager = fault.Errorf(CodeLastManager, "プロジェクトには管理者が必要です。先に、ほかの人を管理者にしてください。")
 	ErrByGroup     = fault.Errorf(CodeByGroup, "グループまたは組織全体のメンバーとして参加しているため、退出できません。プロジェクトの管理者にご相談ください。")
-	ErrNotDeleted  = fault.Errorf(fault.Conflict, "このプロジェクトは削除されていません。")
+	errNotDeleted  = fault.Errorf(fault.Conflict, "このプロジェクトは削除されていません。")
 	ErrHasManager  = fault.Errorf(fault.Conflict, "このプロジェクトには管理者がいます。管理者に依頼してください。")
 	ErrTooMany     = fault.Errorf(fault.Conflict, "プロジェクトは2,000件まで作成できます。使わないプロジェクトを削除してください。")
 	ErrFull        = fault.Errorf(fault.Conflict, "プロジェクトのファイルは10,000件までです。使わないファイルを削除してから、もう一度お試しください。")
@@ -225,9 +225,6 @@ type VersionError struct {
 
 	Current Project
 }
-
-// NewVersionError returns the error for a project that has changed.
-func NewVersionError(current Project) *VersionError { return &VersionError{ErrVersion, current} }
 
 // Unwrap returns the fault.
 func (e *VersionError) Unwrap() error { return e.error }
@@ -246,17 +243,17 @@ func (p Project) withArchived(archived bool) Project {
 // CheckAdd returns an error unless the member may add files to the project.
 func (p Project) CheckAdd() error {
 	switch {
-	case !p.Role.AtLeast(Editor):
+	case !p.Role.atLeast(Editor):
 		return ErrForbidden
 	case p.ArchivedAt != nil:
-		return ErrArchived
+		return errArchived
 	}
 	return nil
 }
 
-// CheckRemove returns an error unless the member may remove files from the project.
-func (p Project) CheckRemove() error {
-	if !p.Role.AtLeast(Editor) {
+// checkRemove returns an error unless the member may remove files from the project.
+func (p Project) checkRemove() error {
+	if !p.Role.atLeast(Editor) {
 		return ErrForbidden
 	}
 	return nil

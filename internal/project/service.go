@@ -123,25 +123,30 @@ type Store interface {
 	ListChannels(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]Channel, error)
 }
 
-// Events receives changes of projects after they are committed. Its methods must not block.
-type Events interface {
-	ProjectChanged(id uuid.UUID)        // The project or its grants have changed, or it was deleted or restored.
-	ProjectSourcesChanged(id uuid.UUID) // Files were added or removed.
+// Config configures a Service. Its functions are called after changes are committed. They must not block; if one is
+// nil, it is not called.
+type Config struct {
+	Changed        func(id uuid.UUID) // The project or its grants have changed, or it was deleted or restored.
+	SourcesChanged func(id uuid.UUID) // Files were added or removed.
 }
 
 // Service manages projects. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	events Events
-	group  *work.Group
+	store Store
+	cfg   Config
+	group *work.Group
 }
 
-// NewService returns a Service. If events is nil, events are discarded. It starts no goroutine before Start.
-func NewService(store Store, events Events, log *slog.Logger) *Service {
-	if events == nil {
-		events = noEvents{}
+// NewService returns a Service. It starts no goroutine before Start.
+func NewService(store Store, cfg Config, log *slog.Logger) *Service {
+	ignore := func(uuid.UUID) {}
+	if cfg.Changed == nil {
+		cfg.Changed = ignore
 	}
-	return &Service{store: store, events: events, group: work.NewGroup(log)}
+	if cfg.SourcesChanged == nil {
+		cfg.SourcesChanged = ignore
+	}
+	return &Service{store: store, cfg: cfg, group: work.NewGroup(log)}
 }
 
 // Start begins to remove deleted projects that can no longer be restored. It must be called once; the caller must then
@@ -153,16 +158,11 @@ func (s *Service) Start() {
 // Stop ends the goroutine of Start after its current step and waits for it.
 func (s *Service) Stop() { s.group.Stop() }
 
-type noEvents struct{}
-
-func (noEvents) ProjectChanged(uuid.UUID)        {}
-func (noEvents) ProjectSourcesChanged(uuid.UUID) {}
-
-// Require returns an error unless the role of a member in a project is at least a role: ErrNoProject without a role, and
-// ErrForbidden for a weaker one.
-func (s *Service) Require(ctx context.Context, owner identity.Owner, id uuid.UUID, least Role) error {
+// require returns an error unless the role of a member in a project is at least a role: ErrNoProject without a role,
+// and ErrForbidden for a weaker one.
+func (s *Service) require(ctx context.Context, owner identity.Owner, id uuid.UUID, least Role) error {
 	role, err := s.store.ProjectRole(ctx, owner, id)
-	if err == nil && !role.AtLeast(least) {
+	if err == nil && !role.atLeast(least) {
 		return ErrForbidden
 	}
 	return err
@@ -207,11 +207,11 @@ func (s *Service) Edit(ctx context.Context, actor identity.Actor, id uuid.UUID, 
 	}
 	return s.change(ctx, actor, id, func(current Project) (Project, error) {
 		switch {
-		case !current.Role.AtLeast(Editor):
+		case !current.Role.atLeast(Editor):
 			return current, ErrForbidden
 		case current.Version != edit.Version:
-			return current, NewVersionError(current)
-		case !current.Role.AtLeast(Manager) && edit.needsManager(current):
+			return current, &VersionError{ErrVersion, current}
+		case !current.Role.atLeast(Manager) && edit.needsManager(current):
 			return current, ErrForbidden
 		}
 		return edit.in(current), nil
@@ -224,7 +224,7 @@ func (s *Service) change(ctx context.Context, actor identity.Actor, id uuid.UUID
 ) (Project, error) {
 	p, err := s.store.ChangeProject(ctx, actor, id, change)
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return p, err
 }
@@ -244,15 +244,15 @@ func (s *Service) SetGrants(ctx context.Context, actor identity.Actor, id uuid.U
 	}
 	stored, err := s.store.SetGrants(ctx, actor, id, grants, func(current Project) error {
 		switch {
-		case !current.Role.AtLeast(Manager):
+		case !current.Role.atLeast(Manager):
 			return ErrForbidden
 		case current.Version != version:
-			return NewVersionError(current)
+			return &VersionError{ErrVersion, current}
 		}
 		return nil
 	})
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return stored, err
 }
@@ -261,7 +261,7 @@ func (s *Service) SetGrants(ctx context.Context, actor identity.Actor, id uuid.U
 func (s *Service) Leave(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	err := s.store.LeaveProject(ctx, actor, id)
 	if err == nil {
-		s.events.ProjectChanged(id)
+		s.cfg.Changed(id)
 	}
 	return err
 }
@@ -271,7 +271,7 @@ func (s *Service) Leave(ctx context.Context, actor identity.Actor, id uuid.UUID)
 func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UUID, search string, withoutGrant bool,
 	offset, limit int,
 ) ([]Subject, error) {
-	if err := s.Require(ctx, actor.Owner(), id, Manager); err != nil {
+	if err := s.require(ctx, actor.Owner(), id, Manager); err != nil {
 		return nil, err
 	}
 	var without *uuid.UUID
@@ -293,12 +293,12 @@ func (s *Service) Sources(ctx context.Context, actor identity.Actor, id uuid.UUI
 func (s *Service) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UUID, sourceIDs []uuid.UUID) (
 	[]Source, error,
 ) {
-	if len(sourceIDs) == 0 || len(sourceIDs) > MaxAtOnce {
-		return nil, fault.InvalidField("data_source_ids", "ファイルは1件以上%d件以下で指定してください。", MaxAtOnce)
+	if len(sourceIDs) == 0 || len(sourceIDs) > maxAtOnce {
+		return nil, fault.InvalidField("data_source_ids", "ファイルは1件以上%d件以下で指定してください。", maxAtOnce)
 	}
 	shared, err := s.store.ShareSources(ctx, actor, id, sourceIDs, Project.CheckAdd)
 	if err == nil {
-		s.events.ProjectSourcesChanged(id)
+		s.cfg.SourcesChanged(id)
 	}
 	return shared, err
 }
@@ -306,15 +306,15 @@ func (s *Service) ShareSources(ctx context.Context, actor identity.Actor, id uui
 // RemoveSource removes a file from a project, whose editor the actor must be. The file is deleted unless a member owns
 // it, or a skill or another project uses it.
 func (s *Service) RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID) error {
-	err := s.store.RemoveSource(ctx, actor, id, sourceID, Project.CheckRemove)
+	err := s.store.RemoveSource(ctx, actor, id, sourceID, Project.checkRemove)
 	if err == nil {
-		s.events.ProjectSourcesChanged(id)
+		s.cfg.SourcesChanged(id)
 	}
 	return err
 }
 
 // SourceAdded publishes that a file was uploaded into a project.
-func (s *Service) SourceAdded(id uuid.UUID) { s.events.ProjectSourcesChanged(id) }
+func (s *Service) SourceAdded(id uuid.UUID) { s.cfg.SourcesChanged(id) }
 
 // checked validates a draft, and returns its stored form.
 func (d Draft) checked() (Draft, error) {

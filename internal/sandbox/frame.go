@@ -21,7 +21,7 @@ const (
 // A frame consists of its kind, the length of its head in four bytes, and the head. The head can announce a body, which
 // follows it. Tasks define the other kinds.
 const (
-	AnswerFrame = 'r' // The head is the answer of a job with a single answer.
+	answerFrame = 'r' // The head is the answer of a job with a single answer.
 	failedFrame = 'f' // The head is a fault.UnreadableError as JSON.
 	endFrame    = 'e' // No head.
 )
@@ -80,7 +80,7 @@ func (r *Reader) Next() (kind byte, head []byte, err error) {
 // Answer returns the answer of a job with a single answer. The errors are those of Next, except io.EOF.
 func (r *Reader) Answer() ([]byte, error) {
 	switch kind, head, err := r.Next(); {
-	case err == nil && kind == AnswerFrame:
+	case err == nil && kind == answerFrame:
 		return head, nil
 	case err == nil:
 		return nil, Unexpected(kind)

@@ -85,5 +85,5 @@ func (c *Child) Answer(found []byte, err error) error {
 	if err != nil {
 		return c.End(err)
 	}
-	return c.Frame(AnswerFrame, found, "")
+	return c.Frame(answerFrame, found, "")
 }

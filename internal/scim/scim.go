@@ -208,21 +208,15 @@ type Store interface {
 	RevokeSCIMToken(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 }
 
-// Members sends changes of members to the user pool.
-type Members interface {
-	// Settle sends the pending changes of a member. It is retried later after a failure.
-	Settle(ctx context.Context, userID uuid.UUID)
-}
-
 // Service implements provisioning. It is safe for concurrent use and needs no stopping.
 type Service struct {
 	store   Store
-	members Members
+	members *org.Service
 	baseURL string
 	log     *slog.Logger
 }
 
 // NewService returns a Service. publicURL is the URL of the server, without a trailing slash.
-func NewService(store Store, members Members, publicURL string, log *slog.Logger) *Service {
+func NewService(store Store, members *org.Service, publicURL string, log *slog.Logger) *Service {
 	return &Service{store: store, members: members, baseURL: publicURL + Path, log: log}
 }

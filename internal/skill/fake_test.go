@@ -13,6 +13,8 @@ import (
 
 // memoryStore is a Store in memory for one organization.
 type memoryStore struct {
+	skill.Store
+
 	mu         sync.Mutex // Guards the fields below.
 	categories []skill.Category
 	skills     []skill.Skill

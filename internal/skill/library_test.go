@@ -17,7 +17,7 @@ import (
 
 // savingStore records the input for saving.
 type savingStore struct {
-	skill.LibraryStore
+	skill.Store
 
 	saved    []skill.Input
 	template skill.Content

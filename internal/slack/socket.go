@@ -35,26 +35,24 @@ type Intake interface {
 	RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context))
 }
 
-// InstallationLister lists the installations that use Socket Mode. *workspace.Setup is an InstallationLister.
-type InstallationLister interface {
-	SocketInstallations(ctx context.Context) ([]channel.Installation, error)
-}
-
 // Sockets receives events in Socket Mode, for servers that Slack cannot reach. It passes the events to the same intake
 // as requests. Two servers hold a socket for each installation.
 type Sockets struct {
-	adapter       *Adapter
-	intake        Intake
-	installations InstallationLister
-	log           *slog.Logger
-	group         *work.Group
-	open          map[socketKey]context.CancelFunc // Used by openSockets only.
+	adapter *Adapter
+	intake  Intake
+	list    func(context.Context) ([]channel.Installation, error)
+	log     *slog.Logger
+	group   *work.Group
+	open    map[socketKey]context.CancelFunc // Used by openSockets only.
 }
 
-// NewSockets returns Sockets without open connections. Start opens them.
-func NewSockets(adapter *Adapter, intake Intake, of InstallationLister, log *slog.Logger) *Sockets {
+// NewSockets returns Sockets without open connections. Start opens them. list returns the installations that use Socket
+// Mode.
+func NewSockets(adapter *Adapter, intake Intake, list func(context.Context) ([]channel.Installation, error),
+	log *slog.Logger,
+) *Sockets {
 	return &Sockets{
-		adapter: adapter, intake: intake, installations: of, log: log, group: work.NewGroup(log),
+		adapter: adapter, intake: intake, list: list, log: log, group: work.NewGroup(log),
 		open: make(map[socketKey]context.CancelFunc),
 	}
 }
@@ -76,7 +74,7 @@ type socketKey struct {
 
 // openSockets opens a socket for each installation without one, and closes those of former installations.
 func (s *Sockets) openSockets(ctx context.Context) error {
-	installations, err := s.installations.SocketInstallations(ctx)
+	installations, err := s.list(ctx)
 	if err != nil {
 		return err
 	}

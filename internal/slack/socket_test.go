@@ -48,11 +48,9 @@ func (i *intake) stored() []channel.IncomingEvent {
 	return append([]channel.IncomingEvent(nil), i.took...)
 }
 
-// reachable are the installations of a test.
-type reachable []channel.Installation
-
-func (r reachable) SocketInstallations(context.Context) ([]channel.Installation, error) {
-	return r, nil
+// installations lists the only installation.
+func (o *office) installations(context.Context) ([]channel.Installation, error) {
+	return []channel.Installation{o.in}, nil
 }
 
 // behindFirewall opens an office in Socket Mode, with sockets of the given number of servers.
@@ -64,7 +62,7 @@ func behindFirewall(t *testing.T, servers int, i *intake) *office {
 		c.Timeout = 300 * time.Millisecond
 	})
 	for range servers {
-		s := slack.NewSockets(o.adapter, i, reachable{o.in}, slog.New(slog.DiscardHandler))
+		s := slack.NewSockets(o.adapter, i, o.installations, slog.New(slog.DiscardHandler))
 		s.Start()
 		t.Cleanup(s.Stop)
 	}
@@ -146,7 +144,7 @@ func TestSockets_Refresh(t *testing.T) {
 func TestSockets_Stop(t *testing.T) {
 	t.Parallel()
 	o := open(t, func(c *fake.Config) { c.App.SocketMode = true })
-	s := slack.NewSockets(o.adapter, &intake{}, reachable{o.in}, slog.New(slog.DiscardHandler))
+	s := slack.NewSockets(o.adapter, &intake{}, o.installations, slog.New(slog.DiscardHandler))
 	s.Start()
 	o.await("a socket", func() bool { return o.Sockets() == 1 })
 	s.Stop()

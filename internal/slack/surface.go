@@ -16,10 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-var (
-	_ channel.Surface = (*Adapter)(nil)
-	_ channel.Host    = (*Adapter)(nil)
-)
+var _ channel.Surface = (*Adapter)(nil)
 
 // maxMarkdown is the maximum length of a message's Markdown that Slack accepts, in characters.
 const maxMarkdown = 12_000

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
@@ -117,7 +118,7 @@ func startWeb(t *testing.T, reach func(w *web) websearch.Config) *web {
 	t.Cleanup(w.plain.Close)
 	cfg := reach(w)
 	cfg.Provider = websearch.ProviderConfig{Kind: websearch.SearXNG, URL: w.plain.URL}
-	cfg.Extractor, cfg.Resolver = extracttest.InProcess{}, resolver(t)
+	cfg.Extract, cfg.Resolver = extracttest.InProcess{}.Extract, resolver(t)
 	var err error
 	if w.Service, err = websearch.New(cfg); err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestR90_PagesThroughAProxy(t *testing.T) {
 		err    error
 		visits []string
 	}
-	refused := func(visits ...string) result { return result{websearch.ErrForbidden, visits} }
+	refused := func(visits ...string) result { return result{dial.ErrForbidden, visits} }
 	for address, want := range map[string]result{
 		"https://example.com/page":                            {nil, []string{single}},
 		"https://both.example.com/page":                       {nil, []string{both}},
@@ -231,7 +232,7 @@ func TestPagesOfNamesWithoutProxy(t *testing.T) {
 	if page, err := w.Read(t.Context(), "http://here.example.com:"+port+"/"); err != nil {
 		t.Errorf("%v, %+v", err, page)
 	}
-	if _, err := w.Read(t.Context(), "https://inside.example.com/"); !errors.Is(err, websearch.ErrForbidden) {
+	if _, err := w.Read(t.Context(), "https://inside.example.com/"); !errors.Is(err, dial.ErrForbidden) {
 		t.Errorf("an internal address without proxy: %v", err)
 	}
 	if requests := p.Requests(); len(requests) > 0 {
@@ -258,7 +259,7 @@ func TestProxyResolvesNames(t *testing.T) {
 		"https://intranet/", "http://169.254.169.254/", "https://files.internal/", "http://127.1/",
 		"https://" + host + ":8443/", "https://" + host + "/?to=http://10.0.0.7/",
 	} {
-		if _, err := w.Read(t.Context(), address); !errors.Is(err, websearch.ErrForbidden) {
+		if _, err := w.Read(t.Context(), address); !errors.Is(err, dial.ErrForbidden) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

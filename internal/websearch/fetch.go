@@ -43,7 +43,7 @@ var (
 type fetcher struct {
 	client    *http.Client
 	robots    *robots
-	extractor Extractor
+	extractor ExtractFunc
 	timeout   time.Duration
 	slots     chan struct{} // Holds a value for each running extraction.
 }
@@ -60,7 +60,7 @@ func newFetcher(cfg Config) *fetcher {
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		extractor: cfg.Extractor, timeout: cfg.PageTimeout, slots: make(chan struct{}, extractions),
+		extractor: cfg.Extract, timeout: cfg.PageTimeout, slots: make(chan struct{}, extractions),
 	}
 	f.robots = newRobots(f, cfg.CacheLifetime)
 	return f
@@ -147,7 +147,7 @@ func (f *fetcher) follow(ctx context.Context, address string, check func(context
 		_ = response.Body.Close()
 		next, err := u.Parse(target)
 		if err != nil {
-			return nil, ErrForbidden
+			return nil, dial.ErrForbidden
 		}
 		address = next.String()
 	}
@@ -200,7 +200,7 @@ func (f *fetcher) extract(ctx context.Context, name string, content []byte) ([]e
 	defer func() { <-f.slots }()
 	var pages []extract.Page
 	size := 0
-	err := f.extractor.Extract(ctx, name, bytes.NewReader(content), func(p extract.Page, _ int) error {
+	err := f.extractor(ctx, name, bytes.NewReader(content), func(p extract.Page, _ int) error {
 		p.Text, p.Marks = beginning(p, maxText-size)
 		pages = append(pages, p)
 		if size += len(p.Text); size >= maxText {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
 	"github.com/tsumugi-ai/tsumugi/test/must"
@@ -37,7 +38,7 @@ func serve(t *testing.T, cfg websearch.Config, more ...websearchtest.Page) fakes
 	listener.Start()
 	t.Cleanup(listener.Close)
 	cfg.Provider = websearch.ProviderConfig{Kind: websearch.SearXNG, URL: f.url}
-	cfg.Extractor = extracttest.InProcess{}
+	cfg.Extract = extracttest.InProcess{}.Extract
 	if cfg.AllowAddress == nil {
 		here := listener.Listener.Addr().(*net.TCPAddr).AddrPort()
 		cfg.AllowAddress = func(at netip.AddrPort) bool { return at == here }
@@ -128,7 +129,7 @@ func TestR90_InternalAddressesAreNotRead(t *testing.T) {
 		"file:///etc/passwd", "gopher://127.0.0.1/", "ftp://example.com/", "http:///", "//example.com/", "",
 		"http://example.com/" + strings.Repeat("a", 2000),
 	} {
-		if page, err := f.Read(t.Context(), address); !errors.Is(err, websearch.ErrForbidden) {
+		if page, err := f.Read(t.Context(), address); !errors.Is(err, dial.ErrForbidden) {
 			t.Errorf("%s: %v, %+v", address, err, page)
 		}
 	}
@@ -151,7 +152,7 @@ func TestR90_NamesOfInternalAddressesAreNotRead(t *testing.T) {
 	asked := make(chan netip.AddrPort, 10)
 	f := serve(t, websearch.Config{AllowAddress: func(at netip.AddrPort) bool { asked <- at; return false }})
 	address := "http://localhost:" + u.Port() + "/"
-	if page, err := f.Read(t.Context(), address); !errors.Is(err, websearch.ErrForbidden) {
+	if page, err := f.Read(t.Context(), address); !errors.Is(err, dial.ErrForbidden) {
 		t.Errorf("%s: %v, %+v", address, err, page)
 	}
 	if at := <-asked; !at.Addr().IsLoopback() {

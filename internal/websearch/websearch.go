@@ -2,8 +2,8 @@
 // network and respects the robots.txt of sites.
 //
 // A Provider implements one of the search APIs; New validates its configuration. Pages are untrusted: they are fetched
-// only from public addresses (see package dial), and an Extractor extracts their text in a child process. The package is
-// independent of questions and answers; package chat/ground uses it.
+// only from public addresses (see package dial), and an ExtractFunc extracts their text in a child process. The package
+// is independent of questions and answers; package chat/ground uses it.
 package websearch
 
 import (
@@ -44,19 +44,15 @@ type Page struct {
 	Published time.Time // Zero if unknown.
 }
 
-// Extractor extracts the text of a page in the format of the extension of filename. *extractor.Extractor implements
-// it.
-type Extractor interface {
-	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
-}
-
-// ErrForbidden means that a URL is not on the public web and must not be requested.
-var ErrForbidden = dial.ErrForbidden
+// ExtractFunc extracts the text of a page in the format of the extension of filename. It is the method of
+// *extractor.Extractor.
+type ExtractFunc func(ctx context.Context, filename string, file io.Reader,
+	page func(p extract.Page, total int) error) error
 
 // Config configures a Service. A zero field means its default.
 type Config struct {
-	Provider  ProviderConfig
-	Extractor Extractor
+	Provider ProviderConfig
+	Extract  ExtractFunc
 
 	PageTimeout   time.Duration // Time limit for fetching a page. Default 8 s.
 	CacheLifetime time.Duration // Lifetime of cached results and pages. Default 1 h.
@@ -176,7 +172,7 @@ func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 	return results, nil
 }
 
-// Read returns the text of a page. The error is ErrForbidden if its URL, or a redirect of it, is forbidden.
+// Read returns the text of a page. The error is dial.ErrForbidden if its URL, or a redirect of it, is forbidden.
 func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	if found, ok := s.pages.Get(address); ok && time.Since(found.at) < s.cacheLifetime {
 		s.cacheHits.Add(1)
@@ -184,7 +180,7 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	}
 	page, err := s.fetcher.read(ctx, address)
 	switch {
-	case errors.Is(err, ErrForbidden):
+	case errors.Is(err, dial.ErrForbidden):
 		s.forbidden.Add(1)
 		return Page{}, err
 	case err != nil:
@@ -235,13 +231,13 @@ func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 	return results
 }
 
-// parseURL parses an http or https URL and removes its fragment. It returns ErrForbidden for other URLs and for URLs
-// with user information.
+// parseURL parses an http or https URL and removes its fragment. It returns dial.ErrForbidden for other URLs and for
+// URLs with user information.
 func parseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		len(address) > maxAddress || !utf8.ValidString(address) || strings.ContainsFunc(u.Host, unicode.IsSpace) {
-		return nil, ErrForbidden
+		return nil, dial.ErrForbidden
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil

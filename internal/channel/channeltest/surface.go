@@ -70,10 +70,7 @@ type Surface struct {
 	changed    chan struct{} // Closed and replaced with each change.
 }
 
-var (
-	_ channel.Surface = (*Surface)(nil)
-	_ channel.Host    = (*Surface)(nil)
-)
+var _ channel.Surface = (*Surface)(nil)
 
 // New returns an empty surface.
 func New(traits channel.Traits) *Surface {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 func TestListNumbers(t *testing.T) {
@@ -58,7 +58,7 @@ func checkPages(t *testing.T, name string, content []byte) {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
 	if err != nil {
-		if unreadable, ok := errors.AsType[*extract.UnreadableError](err); !ok || unreadable.Reason == "" ||
+		if unreadable, ok := errors.AsType[*fault.UnreadableError](err); !ok || unreadable.Reason == "" ||
 			unreadable.Code == "" {
 			t.Fatalf("error %v is not for a person", err)
 		}

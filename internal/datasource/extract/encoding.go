@@ -16,6 +16,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	xunicode "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 var (
@@ -28,7 +30,7 @@ const stride = 1 << 20
 
 // decode returns the content as clean text (see clean). It takes the charset from a byte order mark, otherwise from
 // declared if the content is valid in it, otherwise from detect. For content that is not text, the error is an
-// *UnreadableError.
+// *fault.UnreadableError.
 func decode(ctx context.Context, content []byte, declared string) (string, error) {
 	charset, body := fromMark(content)
 	if charset == nil {
@@ -38,7 +40,7 @@ func decode(ctx context.Context, content []byte, declared string) (string, error
 		}
 	}
 	if charset == nil {
-		return "", &UnreadableError{Code: Corrupt, Reason: reasonBinary}
+		return "", &fault.UnreadableError{Code: fault.FileCorrupt, Reason: reasonBinary}
 	}
 	text, err := decodeWith(ctx, body, charset)
 	if err != nil {
@@ -321,7 +323,7 @@ func decodeWith(ctx context.Context, b []byte, charset encoding.Encoding) (strin
 }
 
 // clean normalizes line ends to \n and removes control characters except tabs. If more than a twentieth of the text is
-// control or replacement characters, it returns an *UnreadableError.
+// control or replacement characters, it returns an *fault.UnreadableError.
 func clean(ctx context.Context, text string) (string, error) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -353,7 +355,7 @@ func clean(ctx context.Context, text string) (string, error) {
 		}
 	}
 	if broken*20 > runes {
-		return "", &UnreadableError{Code: Corrupt, Reason: reasonBinary}
+		return "", &fault.UnreadableError{Code: fault.FileCorrupt, Reason: reasonBinary}
 	}
 	out.WriteString(text[from:])
 	return out.String(), nil

@@ -77,27 +77,10 @@ type Mark struct {
 	Heading bool   // The line at the offset is a heading.
 }
 
-// Code is the reason for an unreadable file.
-type Code = fault.FileCode
-
-// The codes.
-const (
-	Corrupt     = fault.FileCorrupt
-	Encrypted   = fault.FileEncrypted
-	Mismatch    = fault.FileMismatch
-	NoFont      = fault.FileNoFont
-	NoText      = fault.FileNoText
-	TooLarge    = fault.FileTooLarge
-	Unsupported = fault.FileUnsupported
-)
-
-// UnreadableError is the error for a file that cannot be read.
-type UnreadableError = fault.UnreadableError
-
 // Errors for files of any format.
 var (
-	ErrTooManyPages      = &UnreadableError{Code: TooLarge, Reason: reasonPages}
-	ErrTooManyCharacters = &UnreadableError{Code: TooLarge, Reason: reasonCharacters}
+	ErrTooManyPages      = &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonPages}
+	ErrTooManyCharacters = &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonCharacters}
 )
 
 // Reasons shown to people.
@@ -120,24 +103,21 @@ const MaxSize = 50 << 20
 // IsPaged reports whether Read reads files of the format page by page, and RenderPage and Locate support it.
 func (f Format) IsPaged() bool { return f.kind == pdfFile }
 
-// Sink receives the pages of a file. An error stops the reading.
-type Sink interface {
-	Opened(pages int) error // Called only for formats that are read page by page.
-	Page(p Page, total int) error
-}
-
-// Read reads a file of at most MaxSize bytes. engine may be nil unless IsPaged. It returns the errors of Pages and of
-// the sink.
-func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
+// Read reads a file of at most MaxSize bytes and calls page for each page; total is the number of pages. If the file is
+// read page by page, it first calls opened with their number. engine may be nil unless IsPaged. An error of page or
+// opened stops the reading. Read returns it, or an error of Pages.
+func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, opened func(total int) error,
+	page func(p Page, total int) error,
+) error {
 	if f.kind == pdfFile {
-		return readPDF(ctx, engine, content, sink)
+		return readPDF(ctx, engine, content, opened, page)
 	}
 	pages, err := f.Pages(ctx, content)
 	if err != nil {
 		return err
 	}
 	for _, p := range pages {
-		if err := sink.Page(p, len(pages)); err != nil {
+		if err := page(p, len(pages)); err != nil {
 			return err
 		}
 	}
@@ -145,8 +125,8 @@ func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, si
 }
 
 // Pages reads a file of at most MaxSize bytes in a format that is not read page by page. At least one page has text. If
-// the person can solve the problem, the error is an *UnreadableError. After ctx is canceled, Pages soon returns the
-// error of ctx.
+// the person can solve the problem, the error is a *fault.UnreadableError. After ctx is canceled, Pages soon returns
+// the error of ctx.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {
 	case docxFile, xlsxFile, pptxFile:
@@ -161,7 +141,7 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 		return nil, err
 	}
 	if blank(text) {
-		return nil, &UnreadableError{Code: NoText, Reason: reasonEmpty}
+		return nil, &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonEmpty}
 	}
 	switch f.kind {
 	case csvFile:

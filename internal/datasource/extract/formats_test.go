@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // pageOf returns the text of a file with one page.
@@ -25,10 +26,10 @@ func pageOf(t *testing.T, name string, content []byte) string {
 }
 
 // unreadable returns the error of a file that cannot be read.
-func unreadable(t *testing.T, name string, content []byte) *extract.UnreadableError {
+func unreadable(t *testing.T, name string, content []byte) *fault.UnreadableError {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
-	var unreadable *extract.UnreadableError
+	var unreadable *fault.UnreadableError
 	if !errors.As(err, &unreadable) {
 		t.Fatalf("%d pages and error %v, want an *Unreadable", len(pages), err)
 	}
@@ -77,19 +78,19 @@ func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, content string
-		code          extract.Code
+		code          fault.FileCode
 		want          string
 	}{
-		{"a.txt", "", extract.NoText, "文字が入っていません"},
-		{"a.txt", " \r\n　\t", extract.NoText, "文字が入っていません"},
-		{"a.txt", "\xEF\xBB\xBF", extract.NoText, "文字が入っていません"},
-		{"a.csv", "\n\n", extract.NoText, "文字が入っていません"},
-		{"a.html", " ", extract.NoText, "文字が入っていません"},
-		{"a.html", "<title>題</title><script>var a = 1</script><p> </p>", extract.NoText, "本文に文字が見つかりません"},
-		{"a.txt", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00", extract.Corrupt, "読み取れませんでした"},
-		{"a.md", strings.Repeat("PK\x03\x04\x14\x08\x08\xfe\xff", 50), extract.Corrupt, "読み取れませんでした"},
-		{"a.txt", strings.Repeat("\xff\xfd\x80abc", 50), extract.Corrupt, "読み取れませんでした"},
-		{"a.html", strings.Repeat("<p>", 500_001), extract.TooLarge, "構造が複雑"},
+		{"a.txt", "", fault.FileNoText, "文字が入っていません"},
+		{"a.txt", " \r\n　\t", fault.FileNoText, "文字が入っていません"},
+		{"a.txt", "\xEF\xBB\xBF", fault.FileNoText, "文字が入っていません"},
+		{"a.csv", "\n\n", fault.FileNoText, "文字が入っていません"},
+		{"a.html", " ", fault.FileNoText, "文字が入っていません"},
+		{"a.html", "<title>題</title><script>var a = 1</script><p> </p>", fault.FileNoText, "本文に文字が見つかりません"},
+		{"a.txt", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00", fault.FileCorrupt, "読み取れませんでした"},
+		{"a.md", strings.Repeat("PK\x03\x04\x14\x08\x08\xfe\xff", 50), fault.FileCorrupt, "読み取れませんでした"},
+		{"a.txt", strings.Repeat("\xff\xfd\x80abc", 50), fault.FileCorrupt, "読み取れませんでした"},
+		{"a.html", strings.Repeat("<p>", 500_001), fault.FileTooLarge, "構造が複雑"},
 	}
 	for _, test := range tests {
 		got := unreadable(t, test.name, []byte(test.content))
@@ -153,7 +154,7 @@ func FuzzPages(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, content []byte) {
 		pages, err := formatOf(t, names[int(kind)%len(names)]).Pages(t.Context(), content)
-		var unreadable *extract.UnreadableError
+		var unreadable *fault.UnreadableError
 		if err != nil {
 			if !errors.As(err, &unreadable) || unreadable.Reason == "" || unreadable.Code == "" {
 				t.Fatalf("error %v is not for a person", err)

@@ -11,6 +11,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // declaration matches the declaration of a charset, in a meta element or in the XML declaration.
@@ -45,7 +47,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 			return "", ctx.Err()
 		}
 		// The parser rejects the nesting despite the simplification.
-		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
+		return "", &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonHTMLTooBig}
 	}
 	if !onlyNav(root) { // Keep the navigation if the page has no other text or never closes it.
 		removeNavigation(root)
@@ -61,13 +63,13 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	}
 	text = strings.Map(withoutControl, text) // Character references can contain control characters that clean removed.
 	if blank(text) {
-		return "", &UnreadableError{Code: NoText, Reason: reasonHTMLEmpty}
+		return "", &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonHTMLEmpty}
 	}
 	if !hasHeading && title != "" {
 		text = "# " + strings.Map(withoutControl, title) + "\n\n" + text
 	}
 	if len(text) > maxText(len(page)) {
-		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
+		return "", &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonHTMLTooBig}
 	}
 	if divided := divideTables(text); len(divided) <= maxText(len(page)) {
 		text = divided

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 func TestHTML(t *testing.T) {
@@ -146,7 +146,7 @@ func TestTextsBetweenStrayTags(t *testing.T) {
 func TestLinesOfPreformattedTextInLists(t *testing.T) {
 	t.Parallel()
 	content := "<ul><li><pre>" + strings.Repeat("a\n", 500_001)
-	if got := unreadable(t, "a.html", []byte(content)); got.Code != extract.TooLarge {
+	if got := unreadable(t, "a.html", []byte(content)); got.Code != fault.FileTooLarge {
 		t.Errorf("refused as %+v", got)
 	}
 }

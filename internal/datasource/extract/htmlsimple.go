@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // Limits of a page. The time and memory of the parser and the converter grow with the number of elements, the nesting,
@@ -90,7 +92,7 @@ func simplify(ctx context.Context, page string) (simple, title string, err error
 				return "", "", err
 			}
 			if !errors.Is(s.z.Err(), io.EOF) {
-				return "", "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
+				return "", "", &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonHTMLTooBig}
 			}
 			title = strings.Join(strings.Fields(html.UnescapeString(s.title.String())), " ")
 			return s.out.String(), strings.ToValidUTF8(title[:min(len(title), maxTitle)], ""), nil
@@ -104,7 +106,7 @@ func simplify(ctx context.Context, page string) (simple, title string, err error
 			s.end(string(name))
 		}
 		if s.tags > maxTags {
-			return "", "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
+			return "", "", &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonHTMLTooBig}
 		}
 	}
 }

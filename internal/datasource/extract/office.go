@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
@@ -69,7 +70,7 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	}
 	for i, page := range pages {
 		if pages[i].Text = strings.Map(withoutControl, page.Text); len(pages[i].Text) != len(page.Text) {
-			return nil, &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt} // Valid XML has no control characters.
+			return nil, &fault.UnreadableError{Code: fault.FileCorrupt, Reason: reasonOfficeCorrupt} // Valid XML has no control characters.
 		}
 	}
 	for _, page := range pages {
@@ -77,18 +78,18 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 			return pages, nil
 		}
 	}
-	return nil, &UnreadableError{Code: NoText, Reason: reasonOfficeEmpty}
+	return nil, &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonOfficeEmpty}
 }
 
 // officeError converts an error of ooxml to one with a reason. It returns other errors unchanged.
 func officeError(err error) error {
 	switch {
 	case errors.Is(err, ooxml.ErrTooLarge):
-		return &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
+		return &fault.UnreadableError{Code: fault.FileTooLarge, Reason: reasonOfficeLarge}
 	case errors.Is(err, ooxml.ErrEncrypted):
-		return &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
+		return &fault.UnreadableError{Code: fault.FileEncrypted, Reason: reasonEncrypted}
 	case errors.Is(err, ooxml.ErrCorrupt):
-		return &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
+		return &fault.UnreadableError{Code: fault.FileCorrupt, Reason: reasonOfficeCorrupt}
 	}
 	return err
 }
@@ -125,20 +126,20 @@ func notZIP(k kind, content []byte) error {
 	}
 	if bytes.HasPrefix(content, oleMagic) {
 		if bytes.Contains(content, utf16Name("EncryptedPackage")) {
-			return &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
+			return &fault.UnreadableError{Code: fault.FileEncrypted, Reason: reasonEncrypted}
 		}
 		for _, old := range []kind{docxFile, xlsxFile, pptxFile} {
 			if bytes.Contains(content, utf16Name(officeKinds[old].oleStream)) {
-				return &UnreadableError{Code: Unsupported, Reason: oldOffice(old)}
+				return &fault.UnreadableError{Code: fault.FileUnsupported, Reason: oldOffice(old)}
 			}
 		}
-		return &UnreadableError{Code: Unsupported, Reason: oldOffice(k)}
+		return &fault.UnreadableError{Code: fault.FileUnsupported, Reason: oldOffice(k)}
 	}
 	head := bytes.TrimLeft(bytes.TrimPrefix(content[:min(len(content), 1024)], []byte("\xEF\xBB\xBF")), " \t\r\n")
 	is := ""
 	switch lower := bytes.ToLower(head); {
 	case len(head) == 0:
-		return &UnreadableError{Code: NoText, Reason: reasonOfficeEmpty}
+		return &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonOfficeEmpty}
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		is = "PDF"
 	case bytes.HasPrefix(head, []byte(`{\rtf`)):
@@ -168,7 +169,7 @@ func utf16Name(name string) []byte {
 }
 
 func mismatch(k kind, is string) error {
-	return &UnreadableError{Code: Mismatch, Reason: "拡張子は" + officeKinds[k].name + "ですが、中身は" + is + "です。" +
+	return &fault.UnreadableError{Code: fault.FileMismatch, Reason: "拡張子は" + officeKinds[k].name + "ですが、中身は" + is + "です。" +
 		"正しい拡張子に直すか、" + officeKinds[k].extension + "形式で保存し直して、" + again}
 }
 
@@ -189,7 +190,7 @@ func mainPart(pkg *ooxml.Package, k kind) (string, error) {
 		return "", ooxml.ErrNoPart
 	}
 	if strings.HasSuffix(name, ".bin") {
-		return "", &UnreadableError{Code: Unsupported, Reason: OldOffice(".xlsb")}
+		return "", &fault.UnreadableError{Code: fault.FileUnsupported, Reason: OldOffice(".xlsb")}
 	}
 	folder, _, _ := strings.Cut(name, "/")
 	for other, o := range officeKinds {

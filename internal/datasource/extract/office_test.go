@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 	"github.com/tsumugi-ai/tsumugi/test/must"
 )
@@ -105,47 +106,47 @@ func TestRefusedOfficeFiles(t *testing.T) {
 	tests := []struct {
 		name    string
 		content []byte
-		code    extract.Code
+		code    fault.FileCode
 		want    string
 	}{
 		{
-			"encrypted", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("EncryptedPackage")), extract.Encrypted,
+			"encrypted", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("EncryptedPackage")), fault.FileEncrypted,
 			"パスワード",
 		},
-		{"encrypted entry", locked, extract.Encrypted, "パスワード"},
+		{"encrypted entry", locked, fault.FileEncrypted, "パスワード"},
 		{
-			"Word 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("WordDocument")), extract.Unsupported,
+			"Word 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("WordDocument")), fault.FileUnsupported,
 			"Wordで開き",
 		},
 		{
-			"Excel 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("Workbook")), extract.Unsupported,
+			"Excel 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("Workbook")), fault.FileUnsupported,
 			"Excelで開き",
 		},
-		{"cut off", whole[:len(whole)-100], extract.Corrupt, "壊れている"},
-		{"nothing", []byte("PK\x05\x06"), extract.Corrupt, "壊れている"},
-		{"noise", []byte("\x00\x01\x02\xff\xfe"), extract.Corrupt, "壊れている"},
+		{"cut off", whole[:len(whole)-100], fault.FileCorrupt, "壊れている"},
+		{"nothing", []byte("PK\x05\x06"), fault.FileCorrupt, "壊れている"},
+		{"noise", []byte("\x00\x01\x02\xff\xfe"), fault.FileCorrupt, "壊れている"},
 		{
 			"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")),
-			extract.Corrupt,
+			fault.FileCorrupt,
 			"壊れている",
 		},
 		{"half a document", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml",
-			"<d><p>底</p>"), extract.Corrupt, "壊れている"},
-		{"Excel", sheet, extract.Mismatch, "中身はExcelブックです"},
+			"<d><p>底</p>"), fault.FileCorrupt, "壊れている"},
+		{"Excel", sheet, fault.FileMismatch, "中身はExcelブックです"},
 		{
 			"OpenDocument", archive(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"),
-			extract.Mismatch, "OpenDocument",
+			fault.FileMismatch, "OpenDocument",
 		},
-		{"ZIP", archive(t, "a.txt", "底"), extract.Mismatch, "中身はZIPファイルです"},
-		{"PDF", []byte("%PDF-1.7\n\x00"), extract.Mismatch, "中身はPDFです"},
-		{"HTML", []byte("\n<HTML><body>底"), extract.Mismatch, "中身はHTMLです"},
-		{"RTF", []byte(`{\rtf1 a}`), extract.Mismatch, "RTF"},
-		{"picture", []byte("\x89PNG\r\n\x1a\n\x00"), extract.Mismatch, "中身は画像です"},
-		{"text", []byte("議事録"), extract.Mismatch, "中身はテキストです"},
-		{"empty", nil, extract.NoText, "文字がありません"},
-		{"no text", document(t, "<w:p/>"), extract.NoText, "文字がありません"},
+		{"ZIP", archive(t, "a.txt", "底"), fault.FileMismatch, "中身はZIPファイルです"},
+		{"PDF", []byte("%PDF-1.7\n\x00"), fault.FileMismatch, "中身はPDFです"},
+		{"HTML", []byte("\n<HTML><body>底"), fault.FileMismatch, "中身はHTMLです"},
+		{"RTF", []byte(`{\rtf1 a}`), fault.FileMismatch, "RTF"},
+		{"picture", []byte("\x89PNG\r\n\x1a\n\x00"), fault.FileMismatch, "中身は画像です"},
+		{"text", []byte("議事録"), fault.FileMismatch, "中身はテキストです"},
+		{"empty", nil, fault.FileNoText, "文字がありません"},
+		{"no text", document(t, "<w:p/>"), fault.FileNoText, "文字がありません"},
 		{"depth", document(t, strings.Repeat("<w:sdt><w:sdtContent>", 5000)+strings.Repeat("</w:sdtContent></w:sdt>",
-			5000)), extract.TooLarge, "大きすぎる"},
+			5000)), fault.FileTooLarge, "大きすぎる"},
 	}
 	for _, test := range tests {
 		got := unreadable(t, "a.docx", test.content)

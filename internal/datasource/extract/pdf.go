@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // MaxPages is the largest number of pages of a file.
@@ -26,8 +27,10 @@ const (
 		"フォントを埋め込んだPDFを作り直して、もう一度アップロードしてください。"
 )
 
-// readPDF reads a PDF page by page.
-func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
+// readPDF implements Format.Read for a PDF.
+func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, opened func(total int) error,
+	add func(p Page, total int) error,
+) error {
 	document, err := engine.Open(content)
 	if err != nil {
 		return unreadablePDF(err, 0)
@@ -37,7 +40,7 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 	if total > MaxPages {
 		return ErrTooManyPages
 	}
-	if err := sink.Opened(total); err != nil {
+	if err := opened(total); err != nil {
 		return err
 	}
 	said, pictured := false, false
@@ -52,7 +55,7 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 		}
 		said = said || !page.Pictured && !blank(page.Text)
 		pictured = pictured || page.Pictured
-		err = sink.Page(Page{
+		err = add(Page{
 			Number: i + 1, Text: page.Text, Marks: pdfMarks(page, &path), Pictured: page.Pictured,
 		}, total)
 		if err != nil {
@@ -63,9 +66,9 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 	case said:
 		return nil
 	case pictured:
-		return &UnreadableError{Code: NoText, Reason: reasonPDFPictures}
+		return &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonPDFPictures}
 	}
-	return &UnreadableError{Code: NoText, Reason: reasonEmpty}
+	return &fault.UnreadableError{Code: fault.FileNoText, Reason: reasonEmpty}
 }
 
 // Rect is a rectangle on a displayed page, in fractions of the width and height of the page. The origin is the upper
@@ -165,16 +168,16 @@ func sizeLevel(size float64) int {
 	return 4
 }
 
-// unreadablePDF converts an error of a PDF, or of one of its pages, to an *UnreadableError.
+// unreadablePDF converts an error of a PDF, or of one of its pages, to an *fault.UnreadableError.
 func unreadablePDF(err error, page int) error {
 	switch {
 	case errors.Is(err, pdf.ErrEncrypted):
-		return &UnreadableError{Code: Encrypted, Reason: reasonPDFEncrypted}
+		return &fault.UnreadableError{Code: fault.FileEncrypted, Reason: reasonPDFEncrypted}
 	case errors.Is(err, pdf.ErrNoFont):
-		return &UnreadableError{Code: NoFont, Reason: reasonPDFFont}
+		return &fault.UnreadableError{Code: fault.FileNoFont, Reason: reasonPDFFont}
 	case errors.Is(err, pdf.ErrNoMapping):
-		return &UnreadableError{Code: NoText, Reason: fmt.Sprintf(reasonPDFMapping, page)}
+		return &fault.UnreadableError{Code: fault.FileNoText, Reason: fmt.Sprintf(reasonPDFMapping, page)}
 	}
 	// ErrCorrupt and all other errors that a malformed file can cause in PDFium.
-	return &UnreadableError{Code: Corrupt, Reason: reasonPDFCorrupt}
+	return &fault.UnreadableError{Code: fault.FileCorrupt, Reason: reasonPDFCorrupt}
 }

@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
@@ -26,7 +27,7 @@ func Redline(content []byte, edit redline.Edit) ([]byte, error) {
 
 func wordError(err error) error {
 	if errors.Is(err, redline.ErrMismatch) {
-		return &UnreadableError{Code: Mismatch, Reason: reasonChanged}
+		return &fault.UnreadableError{Code: fault.FileMismatch, Reason: reasonChanged}
 	}
 	return officeError(err)
 }

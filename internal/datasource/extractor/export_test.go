@@ -17,7 +17,7 @@ func WritePages(w io.Writer, pages []extract.Page, end error) error {
 		return err
 	}
 	for _, p := range pages {
-		if err := f.Page(p, len(pages)); err != nil {
+		if err := f.page(p, len(pages)); err != nil {
 			return err
 		}
 	}

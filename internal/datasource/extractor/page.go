@@ -36,13 +36,11 @@ type pageHead struct {
 	Pictured bool           `json:"pictured,omitempty"`
 }
 
-// pageWriter is an extract.Sink that writes frames.
+// pageWriter writes the pages of a file as frames.
 type pageWriter struct{ *sandbox.Writer }
 
-func (w pageWriter) Opened(pages int) error { return w.step(pages) }
-
-// Page implements extract.Sink: it writes a page. total is the number of pages, 0 while it is unknown.
-func (w pageWriter) Page(page extract.Page, total int) error {
+// page writes a page. total is the number of pages, 0 while it is unknown.
+func (w pageWriter) page(page extract.Page, total int) error {
 	head, err := json.Marshal(pageHead{
 		Number: page.Number, Total: total, Bytes: len(page.Text), Marks: page.Marks, Pictured: page.Pictured,
 	})

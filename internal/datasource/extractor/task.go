@@ -117,7 +117,8 @@ func read(ctx context.Context, c *sandbox.Child) error {
 	if !ok {
 		return fmt.Errorf("no reader for %q", in.Name)
 	}
-	return c.End(format.Read(ctx, engine, content, pageWriter{c.Writer}))
+	pages := pageWriter{c.Writer}
+	return c.End(format.Read(ctx, engine, content, pages.step, pages.page))
 }
 
 // single returns a task with a single answer, which is empty for a page that does not exist.

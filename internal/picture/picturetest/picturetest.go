@@ -8,10 +8,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
-// InProcess is a picture.Reader without child processes.
-type InProcess struct{}
-
-func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture, error) {
+// Read reads a picture like picture.Reader, without a child process.
+func Read(_ context.Context, file io.Reader) (raster.Picture, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {
 		return raster.Picture{}, err
