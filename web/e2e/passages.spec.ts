@@ -87,3 +87,50 @@ test.describe('a selected passage of an answer', () => {
     await expect(toolbar).toHaveCount(0)
   })
 })
+
+test.describe('a selected passage of an answer, on a phone', () => {
+  test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } })
+
+  test('is quoted and translated, although a tap removes the selection', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    model.script(question, { text: '最初の段落です。\n\n次の段落です。', tokens_per_second: -1 })
+    model.script('次の部分を訳してください', { text: 'The next paragraph.', tokens_per_second: -1 })
+    await chat.open()
+    await chat.composer.fill(question)
+    await page.getByRole('button', { name: '送信' }).tap()
+    await chat.finished()
+    const toolbar = page.getByRole('toolbar', { name: '選択した部分の操作' })
+    const selectParagraph = (text: string) =>
+      page
+        .getByText(text, { exact: true })
+        .evaluate((paragraph) => getSelection()?.selectAllChildren(paragraph))
+    await selectParagraph('最初の段落です。')
+    await expect(toolbar).toBeVisible()
+    const box = await toolbar.boundingBox()
+    const composer = await chat.composer.boundingBox()
+    expect((box?.y ?? 844) + (box?.height ?? 0)).toBeLessThanOrEqual(composer?.y ?? 0)
+    await toolbar.getByRole('button', { name: '質問する' }).tap()
+    await expect(toolbar).toHaveCount(0)
+    await expect(chat.composer).toHaveValue('> 最初の段落です。\n\n')
+
+    await selectParagraph('次の段落です。')
+    await expect(toolbar).toBeVisible()
+    await toolbar.evaluate((element) =>
+      element.addEventListener('pointerdown', () => getSelection()?.removeAllRanges()),
+    )
+    await toolbar.getByRole('button', { name: '訳す' }).tap()
+    await expect(chat.questions.last()).toContainText('> 次の段落です。')
+    await chat.finished()
+    await expect(toolbar).toHaveCount(0)
+
+    await selectParagraph('最初の段落です。')
+    await expect(toolbar).toBeVisible()
+    await chat.questions.first().tap()
+    await page.evaluate(() => getSelection()?.removeAllRanges())
+    await expect(toolbar).toHaveCount(0)
+  })
+})

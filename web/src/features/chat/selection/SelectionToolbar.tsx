@@ -8,6 +8,7 @@ import { copyText } from '@/lib/browser/clipboard'
 import { keepBeside } from '@/lib/ui/anchored'
 import { focusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
+import { useMedia } from '@/lib/ui/media'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
@@ -30,7 +31,8 @@ export interface SelectionToolbarProps {
 
 /**
  * SelectionToolbar offers actions on a selected passage of an answer. Alt + F10 moves the focus to it, as to other
- * floating toolbars.
+ * floating toolbars. On touch screens it is above the composer, because the system's own menu and the handles of the
+ * selection are beside the passage.
  */
 export function SelectionToolbar(props: SelectionToolbarProps) {
   const [passage, dismiss] = usePassage(props.root)
@@ -46,10 +48,11 @@ function Toolbar({
 }: SelectionToolbarProps & { passage: Passage; onDone: () => void }) {
   const busy = useAtomValue(conversation.busyAtom)
   const box = useRef<HTMLDivElement>(null)
-  useLayoutEffect(
-    () => (box.current ? keepBeside(box.current, range, 'top', 'center', onDone) : undefined),
-    [range, onDone],
-  )
+  const touch = useMedia('(pointer: coarse)')
+  useLayoutEffect(() => {
+    const anchor = (touch && document.querySelector('[data-composer]')?.closest('form')) || range
+    return box.current ? keepBeside(box.current, anchor, 'top', 'center', onDone) : undefined
+  }, [touch, range, onDone])
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     const inside = box.current?.contains(document.activeElement)
     if (event.altKey && event.key === 'F10') box.current?.querySelector('button')?.focus()
@@ -91,6 +94,7 @@ function Toolbar({
       aria-label={words.label}
       aria-keyshortcuts="Alt+F10"
       data-print="hide"
+      data-passage-toolbar
       // A press would remove the selection.
       onMouseDown={(event) => event.preventDefault()}
     >
@@ -132,18 +136,23 @@ function usePassage(root: RefObject<HTMLElement | null>): [Passage | null, () =>
     let pressed = false
     // A press that leaves the selection as it is must not show the toolbar again.
     let changed = false
+    // Some browsers remove the selection when the toolbar is tapped. The toolbar stays until the next press elsewhere, or
+    // the next selection.
+    let tapped = false
     const update = () => setPassage(root.current ? selectedPassage(root.current) : null)
-    const onPress = () => {
+    const onPress = ({ target }: PointerEvent) => {
       pressed = true
-      changed = false
+      changed = tapped
+      tapped = target instanceof Element && target.closest('[data-passage-toolbar]') !== null
     }
     const onRelease = () => {
       pressed = false
-      if (changed) update()
+      if (changed && !tapped) update()
     }
     const onSelection = () => {
       changed = true
-      if (!pressed) update()
+      tapped &&= getSelection()?.isCollapsed !== false
+      if (!pressed && !tapped) update()
     }
     document.addEventListener('pointerdown', onPress, options)
     document.addEventListener('pointerup', onRelease, options)
