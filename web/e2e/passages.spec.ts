@@ -119,9 +119,15 @@ test.describe('a selected passage of an answer, on a phone', () => {
 
     await selectParagraph('次の段落です。')
     await expect(toolbar).toBeVisible()
-    await toolbar.evaluate((element) =>
-      element.addEventListener('pointerdown', () => getSelection()?.removeAllRanges()),
-    )
+    await toolbar.getByRole('button', { name: '訳す' }).evaluate(async (button) => {
+      button.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))
+      const removed = new Promise((resolve) =>
+        document.addEventListener('selectionchange', resolve, { once: true }),
+      )
+      getSelection()?.removeAllRanges()
+      await removed
+      button.dispatchEvent(new PointerEvent('pointerup', { bubbles: true }))
+    })
     await toolbar.getByRole('button', { name: '訳す' }).tap()
     await expect(chat.questions.last()).toContainText('> 次の段落です。')
     await chat.finished()
