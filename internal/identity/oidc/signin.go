@@ -43,7 +43,7 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 	}
 	within, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	p, err := s.discover(within, settings, s.repeater)
+	p, err := s.discover(within, settings, s.providers.Transport())
 	if err != nil {
 		return sso.Redirect{}, shown(err)
 	}
