@@ -59,7 +59,8 @@ export const toolsScreen = {
       headerValueHint: '例：Bearer に続けてトークン。暗号化して保存し、表示はしません。',
       kept: '登録済みです。変えるときだけ入力します。',
       clientId: 'クライアントID',
-      clientHint: '空欄なら、相手のサービスに自動で登録します。入力するときは、追加した後に表示されるリダイレクトURIを登録します。',
+      clientHint:
+        '空欄なら、相手のサービスに自動で登録します。入力するときは、追加した後に表示されるリダイレクトURIを登録します。',
       clientSecret: 'クライアントシークレット',
       audience: '利用できるメンバー',
       everyone: 'すべてのメンバー',
