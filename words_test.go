@@ -62,7 +62,7 @@ var otherTexts = map[string][]string{
 	"docs/slack.md":                               {"スレッド"},
 	"internal/skill/builtin/translation.yaml":     {"会話"},
 	"web/src/features/admin/texts/slackScreen.ts": {"スレッド"},
-	"web/src/features/viewer/sheet.ts":            {"名: ", "数: "}, // The form in which a row of a sheet is stored.
+	"web/src/features/viewer/sheet.ts":            {"名: ", "数: "}, // The stored form of a row.
 	"web/src/lib/markdown/texts.ts":               {"save: '保存'"}, // The label of a button next to コピー.
 }
 

@@ -45,8 +45,8 @@ type Release struct {
 	Build      int    // From 1.
 }
 
-// ReleaseStore returns the stored release for a digest. It calls create to create the key if there is none, and
-// increments the build if the digest differs from the last one.
+// ReleaseStore returns the stored release for a digest. If no key is stored, it stores the result of create. It increments
+// the build number if the digest differs from the stored digest.
 type ReleaseStore func(ctx context.Context, digest [32]byte, create func() (string, error)) (Release, error)
 
 // Package is the extension of this installation.

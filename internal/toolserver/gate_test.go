@@ -41,7 +41,7 @@ type gate struct {
 	redirects  []string // Guarded by mu. The redirect URIs of the last registered client.
 	scope      string   // The end of the challenge.
 	lifetime   any      // Guarded by mu. The expires_in of tokens.
-	final      bool     // Guarded by mu. There are no refresh tokens.
+	final      bool     // Guarded by mu. Do not issue refresh tokens.
 
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.

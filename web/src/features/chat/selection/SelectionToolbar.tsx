@@ -136,8 +136,7 @@ function usePassage(root: RefObject<HTMLElement | null>): [Passage | null, () =>
     let pressed = false
     // A press that leaves the selection as it is must not show the toolbar again.
     let changed = false
-    // Some browsers remove the selection when the toolbar is tapped. The toolbar stays until the next press elsewhere, or
-    // the next selection.
+    // Whether the last press was on the toolbar. Some browsers then clear the selection, which must not close the toolbar.
     let tapped = false
     const update = () => setPassage(root.current ? selectedPassage(root.current) : null)
     const onPress = ({ target }: PointerEvent) => {
