@@ -12,12 +12,11 @@ import { SearchBox } from '../parts/SearchBox'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { type AuditQuery, auditQuery } from '../queries'
-import { texts } from '../texts'
+import { audit as words } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import styles from './AuditPage.module.css'
 import { actionOf, actorOf, changesOf, targetOf } from './describe'
 
-const words = texts.audit
 const NAMES = ['q', 'action', 'from', 'to'] as const
 /** The maximum count that the API returns. */
 const MAX = 10_000

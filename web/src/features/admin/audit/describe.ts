@@ -1,9 +1,7 @@
 import type { AuditEvent } from '@/lib/api'
 import { formatDay, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../texts'
-
-const words = texts.audit
+import { audit as words } from '../texts'
 
 /** The actor for display; `account` is a member's address, or an operator's account on the server. */
 export function actorOf(event: AuditEvent): { name: string; account: string | undefined } {

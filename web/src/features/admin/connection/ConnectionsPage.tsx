@@ -10,10 +10,8 @@ import { PagedTable } from '../parts/PagedTable'
 import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { connectionsQuery } from '../queries'
-import { texts } from '../texts'
+import { connections as words } from '../texts'
 import { TokenPolicy } from './TokenPolicy'
-
-const words = texts.connections
 
 /**
  * The connections to the members' accounts, which can be ended here, and whether members may create personal access

@@ -3,7 +3,7 @@ import { connectionPolicyQuery } from '@/entities/connection/connections'
 import { call } from '@/lib/api'
 import { queryClient, reload } from '@/lib/api/queries'
 import { PolicySection } from '../parts/PolicySection'
-import { texts } from '../texts'
+import { connections } from '../texts'
 
 /** Whether members may create personal access tokens. */
 export function TokenPolicy() {
@@ -12,7 +12,7 @@ export function TokenPolicy() {
       query={useQuery(connectionPolicyQuery)}
       allows={({ personal_tokens }) => personal_tokens}
       confirms="forbid"
-      words={texts.connections.policy}
+      words={connections.policy}
       onSet={async (allowed) => {
         const stored = await call('putConnectionPolicy', { body: { personal_tokens: allowed } })
         queryClient.setQueryData(connectionPolicyQuery.queryKey, stored)

@@ -10,7 +10,7 @@ import { formatNumber, percentOf } from '@/lib/ui/numbers'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import { contractQuery } from '../queries'
-import { texts } from '../texts'
+import { contract as words } from '../texts'
 import styles from './ContractPage.module.css'
 import { daysLeft, statusOf } from './status'
 import { MemberUsageTable } from './usage/MemberUsageTable'
@@ -19,7 +19,6 @@ import { ToolUsageTable } from './usage/ToolUsageTable'
 import { Usage } from './usage/Usage'
 import { UsageCsv } from './usage/UsageCsv'
 
-const words = texts.contract
 /** A contract that ends within this number of days shows a warning. */
 const ENDING_DAYS = 30
 

@@ -8,11 +8,9 @@ import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Notice, Page, Section } from '../parts/Page'
 import { extensionQuery } from '../queries'
 import saml from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { extension as words } from '../texts'
 import styles from './ExtensionPage.module.css'
 import { edgeRegistry, edgeSettings, forcelistValue, linuxPolicy, macProfile } from './policies'
-
-const words = texts.extension
 
 /** The browser extension: its purpose, and its installation on the organization's computers. */
 export function ExtensionPage() {

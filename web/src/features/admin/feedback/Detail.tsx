@@ -7,11 +7,11 @@ import { ApiError, type OrganizationFeedback } from '@/lib/api'
 import { formatFull } from '@/lib/ui/dates'
 import { LinesLoading } from '../parts/Loading'
 import { feedbackTextQuery } from '../queries'
-import { texts } from '../texts'
+import { common, feedback } from '../texts'
 import styles from './Feedback.module.css'
 import { Rated } from './Reviews'
 
-const words = texts.feedback.detail
+const words = feedback.detail
 
 // Other pages of the administration show no answers.
 const Markdown = lazy(async () => ({ default: (await import('@/lib/markdown')).Markdown }))
@@ -26,7 +26,7 @@ export function Detail({ review, onClose }: { review: OrganizationFeedback; onCl
       title={words.title}
       className={styles.drawer}
       onClose={onClose}
-      actions={<Button onClick={onClose}>{texts.common.close}</Button>}
+      actions={<Button onClick={onClose}>{common.close}</Button>}
     >
       {gone && <EmptyState title={words.gone} />}
       {!data && error === null && <LinesLoading />}
@@ -41,8 +41,8 @@ function Text({ review }: { review: OrganizationFeedback }) {
     <div className={styles.sent}>
       <p className={styles.facts}>
         <Rated rating={review.rating} />
-        <span>{texts.feedback.list.from(review.person ?? '')}</span>
-        <span>{review.skill?.name ?? texts.feedback.ownSkill}</span>
+        <span>{feedback.list.from(review.person ?? '')}</span>
+        <span>{review.skill?.name ?? feedback.ownSkill}</span>
         <time dateTime={review.at}>{formatFull(review.at)}</time>
       </p>
       {review.comment && (

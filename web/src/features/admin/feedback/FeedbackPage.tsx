@@ -11,14 +11,13 @@ import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import { type FeedbackQuery, feedbackQuery, skillFeedbackQuery } from '../queries'
-import { texts } from '../texts'
+import { feedback as words } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { Detail } from './Detail'
 import styles from './Feedback.module.css'
 import { Reviews } from './Reviews'
 import { SkillTable } from './SkillTable'
 
-const words = texts.feedback
 const NAMES = ['q', 'rating', 'skill_id', 'from', 'to'] as const
 
 /** The ratings of answers: the numbers by skill, and each rating with its comment. */

@@ -5,10 +5,8 @@ import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
-import { texts } from '../texts'
+import { feedback as words } from '../texts'
 import styles from './Feedback.module.css'
-
-const words = texts.feedback
 
 interface ReviewsProps {
   reviews: readonly OrganizationFeedback[]

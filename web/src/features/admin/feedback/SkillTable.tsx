@@ -7,10 +7,8 @@ import { LinesLoading } from '../parts/Loading'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { type FeedbackQuery, skillFeedbackQuery } from '../queries'
-import { texts } from '../texts'
+import { feedback as words } from '../texts'
 import styles from './Feedback.module.css'
-
-const words = texts.feedback
 
 /** The numbers of good and bad ratings by skill in a period. */
 export function SkillTable({ period }: { period: Pick<FeedbackQuery, 'from' | 'to'> }) {

@@ -11,9 +11,9 @@ import { readInvitees } from '../members/invite/invitees'
 import { ListField } from '../members/invite/ListField'
 import { Notice } from '../parts/Page'
 import { peopleQuery, refreshGroups } from '../queries'
-import { texts } from '../texts'
+import { common, group } from '../texts'
 
-const words = texts.group.adding
+const words = group.adding
 
 /** A dialog to add members to a group: chosen ones, and those in a list of addresses. */
 export function AddMembers({ group, onClose }: { group: Group; onClose: () => void }) {
@@ -49,7 +49,7 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
     <ConfirmDialog
       title={words.title(group.name)}
       wide
-      cancel={unknown.length > 0 ? texts.common.close : texts.common.cancel}
+      cancel={unknown.length > 0 ? common.close : common.cancel}
       confirm={count === 0 ? words.nobody : words.submit(formatNumber(count))}
       busy={busy}
       onConfirm={add}

@@ -10,9 +10,9 @@ import { changesOf } from '../changes'
 import styles from '../members/Dialogs.module.css'
 import { typedTokens } from '../members/limit'
 import { refreshGroups } from '../queries'
-import { texts } from '../texts'
+import { group } from '../texts'
 
-const words = texts.group.form
+const words = group.form
 
 const names = ['name', 'description', 'token_limit'] as const
 

@@ -17,13 +17,11 @@ import { SearchBox } from '../parts/SearchBox'
 import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { groupQuery, membersQuery, refreshGroups } from '../queries'
-import { texts } from '../texts'
+import { groups, group as words } from '../texts'
 import { useUrlState } from '../urlState'
 import { AddMembers } from './AddMembers'
 import { GroupForm } from './GroupForm'
 import { limitText } from './GroupsPage'
-
-const words = texts.group
 
 /** A group with its members. */
 export function GroupPage() {
@@ -33,7 +31,7 @@ export function GroupPage() {
   // The API responds with 400 to an invalid id.
   const missing = error instanceof ApiError && (error.status === 404 || error.status === 400)
   return (
-    <Page title={texts.groups.title} actions={<Back />}>
+    <Page title={groups.title} actions={<Back />}>
       {error === null ? (
         <BoxesLoading heights={[120, 300]} />
       ) : missing ? (
@@ -73,9 +71,9 @@ function Loaded({ group }: { group: Group }) {
       }
     >
       <BoxedFacts>
-        <Fact name={texts.groups.members}>{texts.groups.people(formatNumber(group.member_count))}</Fact>
-        <Fact name={texts.groups.limit}>{limitText(group)}</Fact>
-        <Fact name={texts.groups.source}>{texts.groups.sources[group.source]}</Fact>
+        <Fact name={groups.members}>{groups.people(formatNumber(group.member_count))}</Fact>
+        <Fact name={groups.limit}>{limitText(group)}</Fact>
+        <Fact name={groups.source}>{groups.sources[group.source]}</Fact>
       </BoxedFacts>
       <Section
         title={words.members}

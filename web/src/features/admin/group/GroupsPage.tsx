@@ -12,11 +12,9 @@ import { PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
 import { groupsQuery } from '../queries'
-import { texts } from '../texts'
+import { groups as words } from '../texts'
 import { useUrlState } from '../urlState'
 import { GroupForm } from './GroupForm'
-
-const words = texts.groups
 
 /** The groups of the organization. */
 export function GroupsPage() {

@@ -11,10 +11,8 @@ import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
-import { texts } from '../texts'
+import { instructions as words } from '../texts'
 import styles from './InstructionsPage.module.css'
-
-const words = texts.instructions
 
 /** The organization's instructions for every skill. */
 export function InstructionsPage() {

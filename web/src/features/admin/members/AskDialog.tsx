@@ -3,25 +3,25 @@ import { ConfirmDialog } from '@/components/ConfirmDialog'
 import type { Member, MemberRemoval } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { removalQuery } from '../queries'
-import { texts } from '../texts'
+import { givingPassword, removing, resettingFactor, signingOut, unlinking } from '../texts'
 import { remove, resend, resetFactor, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
 
 const questions = {
   /** Before removing a member: lists the data that will be deleted. */
-  remove: { words: texts.removing, danger: true, act: remove },
+  remove: { words: removing, danger: true, act: remove },
   /** Before inviting a member from single sign-on to set a password. */
   password: {
-    words: texts.givingPassword,
+    words: givingPassword,
     danger: false,
     act: (member: Member) => resend(member, 'password'),
   },
   /** Before ending all sessions of a member. */
-  'sign-out': { words: texts.signingOut, danger: false, act: signOut },
+  'sign-out': { words: signingOut, danger: false, act: signOut },
   /** Before removing a member's link to the identity provider. */
-  unlink: { words: texts.unlinking, danger: true, act: unlink },
+  unlink: { words: unlinking, danger: true, act: unlink },
   /** Before resetting a member's second factor. */
-  'reset-factor': { words: texts.resettingFactor, danger: true, act: resetFactor },
+  'reset-factor': { words: resettingFactor, danger: true, act: resetFactor },
 } as const
 
 interface AskDialogProps {
@@ -49,7 +49,7 @@ export function AskDialog({ question, member, onClose }: AskDialogProps) {
     >
       <div className={styles.body}>
         <p>{words.body(member.name, member.email)}</p>
-        {removes && removal.isError && <p role="alert">{texts.removing.failed}</p>}
+        {removes && removal.isError && <p role="alert">{removing.failed}</p>}
         {removes && !removal.isError && <Consequences removal={removal.data} />}
         <p className={styles.quiet}>{words.hint}</p>
       </div>
@@ -61,7 +61,7 @@ const nothing: MemberRemoval = { threads: 0, files: 0, skills: 0, shares: 0, kep
 
 /** Lists which data of a member are deleted, and which remain. Until they are known, the lines take up their space. */
 function Consequences({ removal = nothing }: { removal: MemberRemoval | undefined }) {
-  const words = texts.removing
+  const words = removing
   return (
     <>
       <ul className={styles.consequences} data-waits={removal === nothing || undefined}>

@@ -9,11 +9,9 @@ import { formatNumber } from '@/lib/ui/numbers'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { memberLimitQuery, refreshMembers } from '../queries'
-import { texts } from '../texts'
+import { memberLimit as words } from '../texts'
 import styles from './Dialogs.module.css'
 import { typedTokens } from './limit'
-
-const words = texts.memberLimit
 
 /** The monthly token limit of each member, with a button to change it. Empty until loaded. */
 export function DefaultLimit() {

@@ -14,13 +14,11 @@ import {
 import { toast } from '@/lib/ui/toast'
 import { Notice } from '../parts/Page'
 import { refreshMembers } from '../queries'
-import { texts } from '../texts'
+import { common, members, roles as roleNames, states, editing as words } from '../texts'
 import styles from './Dialogs.module.css'
 import { LimitField } from './LimitField'
 import { type LimitValues, limitChange, limitOf } from './limit'
 import { mayGrant, ROLES, refusalReason, stateOf } from './may'
-
-const words = texts.editing
 
 interface Values extends LimitValues {
   name: string
@@ -74,10 +72,10 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
       onClose={onClose}
       actions={
         refused ? (
-          <Button onClick={onClose}>{texts.common.close}</Button>
+          <Button onClick={onClose}>{common.close}</Button>
         ) : (
           <>
-            <Button onClick={onClose}>{texts.common.cancel}</Button>
+            <Button onClick={onClose}>{common.cancel}</Button>
             <Button variant="primary" type="submit" form={form} loading={busy}>
               {words.save}
             </Button>
@@ -107,8 +105,8 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
           error={fieldOf(error, 'state')}
           onChange={(event) => set({ state: event.target.value as Member['state'] })}
         >
-          <option value="active">{texts.states[stateOf({ ...member, state: 'active' })]}</option>
-          <option value="inactive">{texts.states.inactive}</option>
+          <option value="active">{states[stateOf({ ...member, state: 'active' })]}</option>
+          <option value="inactive">{states.inactive}</option>
         </Select>
         <LimitField
           values={values}
@@ -137,7 +135,7 @@ function RoleField({ me, values, refused, error, onChange }: RoleFieldProps) {
   return (
     <Select
       label={words.role}
-      hint={refused === undefined && !grant ? texts.members.why.grant : hint}
+      hint={refused === undefined && !grant ? members.why.grant : hint}
       value={values.role}
       disabled={refused !== undefined}
       error={error}
@@ -145,7 +143,7 @@ function RoleField({ me, values, refused, error, onChange }: RoleFieldProps) {
     >
       {roles.map((role) => (
         <option key={role} value={role} disabled={role !== 'general-user' && !grant}>
-          {texts.roles[role]}
+          {roleNames[role]}
         </option>
       ))}
     </Select>

@@ -3,10 +3,10 @@ import { Select, TextField } from '@/components/Field'
 import type { MemberTokens } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
 import { memberLimitQuery } from '../queries'
-import { texts } from '../texts'
+import { editing } from '../texts'
 import type { LimitValues } from './limit'
 
-const words = texts.editing.limit
+const words = editing.limit
 
 interface LimitFieldProps {
   values: LimitValues

@@ -3,10 +3,9 @@ import { useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
 import type { Member } from '@/lib/api'
-import { texts } from '../texts'
+import { members as words } from '../texts'
 import { invitationFor } from './may'
 
-const words = texts.members
 const icon = { size: 16, 'aria-hidden': true } as const
 
 /** The actions on a member. */

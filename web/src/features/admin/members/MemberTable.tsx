@@ -6,12 +6,10 @@ import { formatDate, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
-import { texts } from '../texts'
+import { roles, states, members as words } from '../texts'
 import { type MemberActions, MemberMenu } from './MemberMenu'
 import styles from './MemberTable.module.css'
 import { mayResetFactor, refusalReason, stateOf } from './may'
-
-const words = texts.members
 
 interface MemberTableProps extends MemberActions {
   me: Me
@@ -36,7 +34,7 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
           <th scope="row">
             <Who member={member} me={me} />
           </th>
-          <td className={table.nowrap}>{texts.roles[member.role]}</td>
+          <td className={table.nowrap}>{roles[member.role]}</td>
           <td className={table.nowrap}>
             <State member={member} />
             {member.second_factor && <span className={styles.factor}>{words.factor}</span>}
@@ -85,7 +83,7 @@ function State({ member }: { member: Member }) {
   const state = stateOf(member)
   return (
     <span className={styles.state} data-state={state}>
-      {texts.states[state]}
+      {states[state]}
     </span>
   )
 }

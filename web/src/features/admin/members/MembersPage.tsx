@@ -12,7 +12,7 @@ import { NoMatch, PagedList } from '../parts/PagedList'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import { contractQuery, type MemberQuery, membersQuery, oidcQuery, samlQuery } from '../queries'
-import { texts } from '../texts'
+import { roles, states, members as words } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { AskDialog } from './AskDialog'
 import { resend } from './changes'
@@ -21,8 +21,6 @@ import { EditDialog } from './EditDialog'
 import { InviteDialog } from './invite/InviteDialog'
 import { MemberTable } from './MemberTable'
 import { ROLES } from './may'
-
-const words = texts.members
 
 type Open =
   | { kind: 'invite' }
@@ -97,7 +95,7 @@ function Filters({ url }: { url: UrlState }) {
         hideLabel
         value={role ?? ''}
         onChange={(event) => url.set({ role: event.target.value })}
-        options={ROLES.map((item) => [item, texts.roles[item]])}
+        options={ROLES.map((item) => [item, roles[item]])}
       >
         <option value="">{words.allRoles}</option>
       </Select>
@@ -106,7 +104,7 @@ function Filters({ url }: { url: UrlState }) {
         hideLabel
         value={state ?? ''}
         onChange={(event) => url.set({ state: event.target.value })}
-        options={STATES.map((item) => [item, texts.states[item]])}
+        options={STATES.map((item) => [item, states[item]])}
       >
         <option value="">{words.allStates}</option>
       </Select>

@@ -1,6 +1,6 @@
 import { Select } from '@/components/Field'
 import type { Me, Role } from '@/lib/api'
-import { texts } from '../texts'
+import { members, roles } from '../texts'
 import { mayGrant, ROLES } from './may'
 
 /** The choice of a role for a new member; roles that the reader may not grant are shown with the reason. */
@@ -21,13 +21,13 @@ export function RoleSelect({
   return (
     <Select
       label={label}
-      hint={grant ? hint : texts.members.why.grant}
+      hint={grant ? hint : members.why.grant}
       value={value}
       onChange={(event) => onChange(event.target.value as Role)}
     >
       {ROLES.map((role) => (
         <option key={role} value={role} disabled={role !== 'general-user' && !grant}>
-          {texts.roles[role]}
+          {roles[role]}
         </option>
       ))}
     </Select>

@@ -10,9 +10,7 @@ import {
 import { queryClient } from '@/lib/api/queries'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { refreshMembers } from '../queries'
-import { texts } from '../texts'
-
-const words = texts.members
+import { members as words } from '../texts'
 
 /**
  * inviteMembers invites at most a hundred people, and returns the result for each, in order. A retry with the same key

@@ -1,7 +1,7 @@
 import type { Me, Member, MemberFilter, Role } from '@/lib/api'
-import { texts } from '../texts'
+import { members } from '../texts'
 
-const { why } = texts.members
+const { why } = members
 
 /** The roles of an organization, in ascending order. */
 export const ROLES: readonly Role[] = ['general-user', 'organization-admin', 'organization-super-admin']

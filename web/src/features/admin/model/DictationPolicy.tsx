@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { guidanceQuery, saveDictation } from '@/entities/guidance/guidance'
 import { PolicySection } from '../parts/PolicySection'
-import { texts } from '../texts'
+import { models } from '../texts'
 
 /** Whether members may dictate in browsers that send the audio to a service. */
 export function DictationPolicy() {
@@ -10,7 +10,7 @@ export function DictationPolicy() {
       query={useQuery(guidanceQuery)}
       allows={({ dictation }) => dictation.service}
       confirms="allow"
-      words={texts.models.dictation}
+      words={models.dictation}
       onSet={saveDictation}
     />
   )

@@ -4,10 +4,10 @@ import { Chooser } from '@/components/Chooser'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { groupsQuery } from '@/entities/group/groups'
 import type { SkillGroup } from '@/lib/api'
-import { texts } from '../texts'
+import { models } from '../texts'
 import styles from './ModelsPage.module.css'
 
-const words = texts.models.groups
+const words = models.groups
 
 interface ModelGroupsProps {
   readonly model: string

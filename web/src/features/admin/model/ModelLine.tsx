@@ -4,12 +4,10 @@ import { TextField } from '@/components/Field'
 import type { OrganizationModel } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../texts'
+import { models as words } from '../texts'
 import { type Decision, isForAll } from './decisions'
 import { ModelGroups } from './ModelGroups'
 import styles from './ModelsPage.module.css'
-
-const words = texts.models
 
 interface ModelLineProps {
   readonly model: OrganizationModel

@@ -14,14 +14,12 @@ import { Notice, Page } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { modelsQuery } from '../queries'
-import { texts } from '../texts'
+import { models as words } from '../texts'
 import { DictationPolicy } from './DictationPolicy'
 import { type Decisions, decisionsOf, isForAll, requestOf, withChange } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
 import { NoModel } from './NoModel'
-
-const words = texts.models
 
 /** The models of the server: their availability to members and their display names. */
 export function ModelsPage() {

@@ -1,8 +1,8 @@
 import { Notice } from '../parts/Page'
-import { texts } from '../texts'
+import { models } from '../texts'
 import styles from './ModelsPage.module.css'
 
-const words = texts.models.none
+const words = models.none
 
 /** Reports a missing model, with the steps to connect one. */
 export function NoModel() {

@@ -8,13 +8,11 @@ import { reload } from '@/lib/api/queries'
 import { useRequestId } from '@/lib/api/useRequestId'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
-import { texts } from '../texts'
+import { common, notice as words } from '../texts'
 import { NoticeFields } from './fields'
 import styles from './Notice.module.css'
 import { checkValues, initialValues, type NoticeValues, requestOf, same, serverErrors } from './noticeForm'
 import { Preview } from './Preview'
-
-const words = texts.notice
 
 /** A form to write a new notice, to copy one or to change one. */
 export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice; copied?: boolean }) {
@@ -48,7 +46,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
             {words.submit[wayOf(values)]}
           </Button>
           <ButtonLink to="/admin/notice" variant="quiet" size="lg">
-            {texts.common.cancel}
+            {common.cancel}
           </ButtonLink>
         </div>
         <UnsavedGuard dirty={!same(values, opened)} released={saved} />

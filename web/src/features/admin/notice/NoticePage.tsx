@@ -9,11 +9,9 @@ import { formatJapan } from '../format'
 import { BoxesLoading } from '../parts/Loading'
 import { Fact, Facts, Notice, Page } from '../parts/Page'
 import { noticeQuery } from '../queries'
-import { texts } from '../texts'
+import { notices, notice as words } from '../texts'
 import styles from './Notice.module.css'
 import { NoticeForm } from './NoticeForm'
-
-const words = texts.notice
 
 /** A new notice, or a copy of the notice in the parameter `from` of the URL. */
 export function NewNoticePage() {
@@ -66,7 +64,7 @@ function Loaded({ id, children }: { id: string; children: (notice: ManagedNotice
 }
 
 function Shown({ notice }: { notice: ManagedNotice }) {
-  const { columns, states, levels, audiences, period } = texts.notices
+  const { columns, states, levels, audiences, period } = notices
   const to = notice.ends_at ? formatJapan(notice.ends_at) : ''
   return (
     <div className={styles.shown}>

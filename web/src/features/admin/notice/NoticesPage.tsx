@@ -10,10 +10,8 @@ import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
 import { noticesQuery } from '../queries'
-import { texts } from '../texts'
+import { notices as words } from '../texts'
 import styles from './Notice.module.css'
-
-const words = texts.notices
 
 /** The notices to the members with their state. Administrators can end or delete their own here. */
 export function NoticesPage() {

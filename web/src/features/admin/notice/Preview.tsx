@@ -1,10 +1,10 @@
 import { NoticeCard } from '@/components/NoticeCard'
 import { fromJapan } from '../format'
 import { Section } from '../parts/Page'
-import { texts } from '../texts'
+import { notice } from '../texts'
 import type { NoticeValues } from './noticeForm'
 
-const words = texts.notice.preview
+const words = notice.preview
 
 /** The notice as members will see it. */
 export function Preview({ values }: { values: NoticeValues }) {

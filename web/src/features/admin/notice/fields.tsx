@@ -3,11 +3,10 @@ import type { ManagedNotice } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import { formatJapan, fromJapan } from '../format'
-import { texts } from '../texts'
+import { notices, notice as words } from '../texts'
 import styles from './Notice.module.css'
 import { limits, type NoticeErrors, type NoticeValues } from './noticeForm'
 
-const words = texts.notice
 const { fields } = words
 
 interface NoticeFieldsProps {
@@ -68,7 +67,7 @@ function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
         error={errors.level}
         value={values.level}
         onChange={(event) => onChange({ level: event.target.value as NoticeValues['level'] })}
-        options={Object.entries(texts.notices.levels)}
+        options={Object.entries(notices.levels)}
       />
       <Select
         label={fields.audience}
@@ -77,7 +76,7 @@ function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
         disabled={published}
         value={values.audience}
         onChange={(event) => onChange({ audience: event.target.value as NoticeValues['audience'] })}
-        options={Object.entries(texts.notices.audiences)}
+        options={Object.entries(notices.audiences)}
       />
     </div>
   )

@@ -1,9 +1,9 @@
 import { errorsByField, type ManagedNotice, type NoticeDraft } from '@/lib/api'
 import type { FormErrors } from '@/lib/ui/form'
 import { fromJapan, inJapan } from '../format'
-import { texts } from '../texts'
+import { notice } from '../texts'
 
-const words = texts.notice.errors
+const words = notice.errors
 
 /** The API's limits, in characters. */
 export const limits = { title: 200, body: 2000 } as const

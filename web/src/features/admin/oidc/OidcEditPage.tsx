@@ -8,11 +8,10 @@ import { oidcQuery, storeOidc } from '../queries'
 import { EditPage, FormEnd } from '../saml/EditPage'
 import { DomainFields } from '../saml/fields'
 import styles from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { oidcEdit as words } from '../texts'
 import { ClaimFields, ProviderFields, RequestFields } from './fields'
 import { checkValues, initialValues, type OidcValues, requestOf, serverErrors } from './oidcForm'
 
-const words = texts.oidcEdit
 const settings = '/admin/saml/oidc'
 
 /** Sets the single sign-on by OpenID Connect. */

@@ -16,10 +16,8 @@ import { Protocols } from '../saml/Protocols'
 import styles from '../saml/Saml.module.css'
 import { Code, Steps, Unset } from '../saml/SamlFacts'
 import { SessionLimitsSection } from '../saml/SessionLimits'
-import { texts } from '../texts'
+import { oidc as words } from '../texts'
 import { OidcStatus } from './OidcStatus'
-
-const words = texts.oidc
 
 /** Single sign-on by OpenID Connect: its status, and the values to enter on both sides. */
 export function OidcPage() {

@@ -6,9 +6,7 @@ import { toastFailure } from '@/lib/ui/toast'
 import { Checks } from '../parts/Checks'
 import { samlQuery, storeOidc } from '../queries'
 import { StatusSection } from '../saml/StatusSection'
-import { texts } from '../texts'
-
-const words = texts.oidc
+import { oidc as words } from '../texts'
 
 /** The status of OpenID Connect. */
 export function OidcStatus({ config, mayEdit }: { config: OidcConfig; mayEdit: boolean }) {

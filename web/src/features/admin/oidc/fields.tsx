@@ -3,10 +3,8 @@ import type { OidcConfig } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { AttributeField } from '../saml/fields'
 import styles from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { oidcEdit as words } from '../texts'
 import type { OidcErrors, OidcValues } from './oidcForm'
-
-const words = texts.oidcEdit
 
 interface FieldsProps {
   config: OidcConfig

@@ -1,9 +1,7 @@
 import { errorsByField, type OidcConfig, type OidcConfigPutRequest } from '@/lib/api'
 import type { FormErrors } from '@/lib/ui/form'
 import { changesOf } from '../changes'
-import { texts } from '../texts'
-
-const words = texts.oidcEdit
+import { oidcEdit as words } from '../texts'
 
 /** The values of the form of OpenID Connect. */
 export interface OidcValues {

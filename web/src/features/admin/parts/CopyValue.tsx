@@ -1,6 +1,6 @@
 import { CopyIconButton } from '@/components/CopyButton'
 import { copyText } from '@/lib/browser/clipboard'
-import { texts } from '../texts'
+import { common } from '../texts'
 import styles from './CopyValue.module.css'
 
 /** A value to copy exactly to another system. Its lines do not wrap, but scroll. */
@@ -9,7 +9,7 @@ export function CopyValue({ label, value }: { label: string; value: string }) {
     <span className={styles.value}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a line that scrolls must be reachable by keyboard. */}
       <code tabIndex={0}>{value}</code>
-      <CopyIconButton label={texts.common.copyLabel(label)} copy={() => copyText(value)} />
+      <CopyIconButton label={common.copyLabel(label)} copy={() => copyText(value)} />
     </span>
   )
 }

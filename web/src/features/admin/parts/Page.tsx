@@ -2,7 +2,7 @@ import { Check, CircleAlert, Info, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
-import { texts } from '../texts'
+import { layout } from '../texts'
 import styles from './Page.module.css'
 import table from './Table.module.css'
 
@@ -20,7 +20,7 @@ export function Page({
 }) {
   return (
     <div className={styles.page}>
-      <PageTitle>{`${title} | ${texts.layout.title}`}</PageTitle>
+      <PageTitle>{`${title} | ${layout.title}`}</PageTitle>
       <div className={styles.head}>
         <PageHeading title={title} lead={lead} />
         {actions && <div className={styles.actions}>{actions}</div>}

@@ -4,7 +4,7 @@ import { Button } from '@/components/Button'
 import { EmptyState, Loaded } from '@/components/States'
 import type { Counted } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../texts'
+import { common } from '../texts'
 import type { UrlState } from '../urlState'
 import { LinesLoading } from './Loading'
 import { Paging } from './Paging'
@@ -61,9 +61,9 @@ interface NoMatchProps {
 export function NoMatch({ words, onReset }: NoMatchProps) {
   return (
     <EmptyState title={words.empty}>
-      <p>{words.emptyHint ?? texts.common.emptyHint}</p>
+      <p>{words.emptyHint ?? common.emptyHint}</p>
       <Button size="sm" onClick={onReset}>
-        {texts.common.reset}
+        {common.reset}
       </Button>
     </EmptyState>
   )

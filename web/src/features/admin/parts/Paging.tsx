@@ -4,7 +4,7 @@ import { useNavigate } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { formatNumber } from '@/lib/ui/numbers'
 import { PAGE } from '../queries'
-import { texts } from '../texts'
+import { paging } from '../texts'
 import type { UrlState } from '../urlState'
 import styles from './Paging.module.css'
 
@@ -23,16 +23,16 @@ export function Paging({ url, total, shown }: { url: UrlState; total: number; sh
   if (total === 0 || beyond) return null
   const first = (url.page - 1) * PAGE + 1
   return (
-    <nav className={styles.paging} aria-label={texts.paging.label}>
-      <p>{texts.paging.range(first, first + shown - 1, formatNumber(total))}</p>
+    <nav className={styles.paging} aria-label={paging.label}>
+      <p>{paging.range(first, first + shown - 1, formatNumber(total))}</p>
       {last > 1 && (
         <div className={styles.ways}>
           <Way to={url.page > 1 ? url.pageLink(url.page - 1) : null}>
             <ArrowLeft size={16} aria-hidden />
-            {texts.paging.previous}
+            {paging.previous}
           </Way>
           <Way to={url.page < last ? url.pageLink(url.page + 1) : null}>
-            {texts.paging.next}
+            {paging.next}
             <ArrowRight size={16} aria-hidden />
           </Way>
         </div>

@@ -1,9 +1,7 @@
 import { TextField } from '@/components/Field'
-import { texts } from '../texts'
+import { period as words } from '../texts'
 import type { UrlState } from '../urlState'
 import styles from './Period.module.css'
-
-const words = texts.period
 
 /** The first and the last day of the list, stored in the URL. */
 export function Period({ url }: { url: UrlState }) {

@@ -4,7 +4,7 @@ import { errorMessage } from '@/lib/api'
 import { download } from '@/lib/browser/download'
 import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
-import { texts } from '../texts'
+import { csv } from '../texts'
 
 /** Saves a list as a CSV file. */
 export function SaveCsv({ name, load, label }: { name: string; load: () => Promise<Blob>; label?: string }) {
@@ -14,13 +14,13 @@ export function SaveCsv({ name, load, label }: { name: string; load: () => Promi
       async () => {
         download(`${name}.csv`, await load(), 'text/csv')
       },
-      (cause) => toastFailure(texts.csv.failed(errorMessage(cause)), () => void save()),
+      (cause) => toastFailure(csv.failed(errorMessage(cause)), () => void save()),
     )
   }
   return (
     <Button loading={busy} onClick={() => void save()}>
       <Download size={16} aria-hidden />
-      {label ?? texts.csv.save}
+      {label ?? csv.save}
     </Button>
   )
 }

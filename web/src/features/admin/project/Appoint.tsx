@@ -6,9 +6,9 @@ import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from '../members/Dialogs.module.css'
 import { peopleQuery, refreshProjects } from '../queries'
-import { texts } from '../texts'
+import { projects } from '../texts'
 
-const words = texts.projects.appointing
+const words = projects.appointing
 
 /** Appoint is the dialog to name a manager of a project without one. */
 export function Appoint({ project, onClose }: { project: ManagedProject; onClose: () => void }) {

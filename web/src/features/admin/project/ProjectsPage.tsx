@@ -19,11 +19,9 @@ import { PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
 import { projectsQuery, refreshProjects } from '../queries'
-import { texts } from '../texts'
+import { projects as words } from '../texts'
 import { useUrlState } from '../urlState'
 import { Appoint } from './Appoint'
-
-const words = texts.projects
 
 const states = ['active', 'archived', 'deleted'] as const
 

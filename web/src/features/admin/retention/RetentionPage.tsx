@@ -14,10 +14,9 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { retentionPreviewQuery } from '../queries'
-import { texts } from '../texts'
+import { retention as words } from '../texts'
 import styles from './RetentionPage.module.css'
 
-const words = texts.retention
 const MIN_DAYS = 30
 const MAX_DAYS = 3650
 

@@ -12,10 +12,8 @@ import { changesOf } from '../changes'
 import { LinesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { addressRangesQuery } from '../queries'
-import { texts } from '../texts'
+import { addressRanges as words } from '../texts'
 import styles from './SessionLimits.module.css'
-
-const words = texts.addressRanges
 
 /** The uses that can have their own networks. */
 const OWN_USES = ['api_ranges', 'connection_ranges'] as const

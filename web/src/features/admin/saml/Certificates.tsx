@@ -1,10 +1,10 @@
 import type { SamlConfig } from '@/lib/api'
 import { formatFull } from '@/lib/ui/dates'
-import { texts } from '../texts'
+import { saml } from '../texts'
 import { validityOf } from './certificates'
 import styles from './Saml.module.css'
 
-const words = texts.saml.idp
+const words = saml.idp
 
 /** The accepted signing certificates of the identity provider, and their expiry. */
 export function Certificates({ certificates }: { certificates: SamlConfig['idp_certificates'] }) {

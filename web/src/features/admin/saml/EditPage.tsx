@@ -7,7 +7,7 @@ import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
-import { texts } from '../texts'
+import { common } from '../texts'
 import styles from './Saml.module.css'
 
 interface EditPageProps<Config> {
@@ -57,7 +57,7 @@ export function FormEnd({ error, busy, dirty, saved, words, settings }: FormEndP
           {words.save}
         </Button>
         <ButtonLink to={settings} variant="quiet" size="lg">
-          {texts.common.cancel}
+          {common.cancel}
         </ButtonLink>
       </div>
       <UnsavedGuard dirty={dirty} released={saved} />

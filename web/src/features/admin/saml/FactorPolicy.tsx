@@ -10,10 +10,9 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import { LinesLoading } from '../parts/Loading'
 import { Section } from '../parts/Page'
 import { factorPolicyQuery } from '../queries'
-import { texts } from '../texts'
+import { factorPolicy as words } from '../texts'
 import styles from './SessionLimits.module.css'
 
-const words = texts.factorPolicy
 const POLICIES = ['optional', 'administrators', 'everybody'] as const
 
 /** Which members need a second factor: administrators can see it, super-admins can set it. */

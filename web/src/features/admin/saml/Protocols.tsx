@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { NavLink } from 'react-router'
 import { oidcQuery, samlQuery } from '../queries'
-import { texts } from '../texts'
+import { protocols as words } from '../texts'
 import styles from './Saml.module.css'
-
-const words = texts.protocols
 
 /** The links to the pages of the two protocols, with the one in use. */
 export function Protocols() {

@@ -5,13 +5,12 @@ import { call, type SamlConfig } from '@/lib/api'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { samlQuery, storeSaml } from '../queries'
-import { texts } from '../texts'
+import { samlEdit as words } from '../texts'
 import { EditPage, FormEnd } from './EditPage'
 import { AttributeFields, DomainFields, SourceFields } from './fields'
 import styles from './Saml.module.css'
 import { checkValues, initialValues, isDirty, requestOf, type SamlValues, serverErrors } from './samlForm'
 
-const words = texts.samlEdit
 const settings = '/admin/saml'
 
 /** Sets the single sign-on. */

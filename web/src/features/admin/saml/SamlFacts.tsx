@@ -3,11 +3,9 @@ import type { SamlConfig } from '@/lib/api'
 import { formatFull } from '@/lib/ui/dates'
 import { CopyValue } from '../parts/CopyValue'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
-import { texts } from '../texts'
+import { common, saml as words } from '../texts'
 import { Certificates } from './Certificates'
 import styles from './Saml.module.css'
-
-const words = texts.saml
 
 /** The values to enter at the identity provider. */
 export function ServiceProvider({ config }: { config: SamlConfig }) {
@@ -107,7 +105,7 @@ export function Code({ value, empty }: { value: string; empty?: string }) {
 
 /** The text for a value that is not set. */
 export function Unset() {
-  return <span className={styles.unset}>{texts.common.unset}</span>
+  return <span className={styles.unset}>{common.unset}</span>
 }
 
 /** The steps of setting single sign-on up. */

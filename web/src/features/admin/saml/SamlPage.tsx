@@ -9,7 +9,7 @@ import { formatFull } from '@/lib/ui/dates'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import { samlQuery } from '../queries'
-import { texts } from '../texts'
+import { saml as words } from '../texts'
 import { AddressRangesSection } from './AddressRanges'
 import { lastDay, validityOf } from './certificates'
 import { FactorPolicySection } from './FactorPolicy'
@@ -19,8 +19,6 @@ import { Attributes, IdentityProvider, ServiceProvider, Steps } from './SamlFact
 import { SamlStatus } from './SamlStatus'
 import { SessionLimitsSection } from './SessionLimits'
 import { TestResult } from './TestResult'
-
-const words = texts.saml
 
 /** Single sign-on: its status, the values to enter on both sides, and the result of a test. */
 export function SamlPage() {

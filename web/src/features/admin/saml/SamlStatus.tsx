@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { call, firstErrorMessage, type SamlConfig } from '@/lib/api'
 import { toastFailure } from '@/lib/ui/toast'
 import { oidcQuery, storeSaml } from '../queries'
-import { texts } from '../texts'
+import { saml } from '../texts'
 import { StatusSection } from './StatusSection'
 
 /** The status of SAML. */
@@ -19,7 +19,7 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
   }
   return (
     <StatusSection
-      words={texts.saml}
+      words={saml}
       enabled={enabled}
       otherEnabled={oidc?.enabled ?? false}
       complete={config.idp_entity_id !== '' && config.idp_certificates.length > 0}

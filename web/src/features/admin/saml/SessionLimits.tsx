@@ -11,10 +11,9 @@ import { changesOf } from '../changes'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Section } from '../parts/Page'
 import { sessionLimitsQuery } from '../queries'
-import { texts } from '../texts'
+import { sessionLimits as words } from '../texts'
 import styles from './SessionLimits.module.css'
 
-const words = texts.sessionLimits
 const KINDS = ['single_sign_on', 'password'] as const
 /** The choices, in minutes. */
 const IDLE = [15, 30, 60, 240, 480, 1440, 10080, 43200]

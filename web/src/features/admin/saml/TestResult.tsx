@@ -9,11 +9,11 @@ import { Fact, Facts, Notice } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { samlTestQuery } from '../queries'
-import { texts } from '../texts'
+import { saml } from '../texts'
 import styles from './Saml.module.css'
 import { startTest } from './SamlStatus'
 
-const words = texts.saml.result
+const words = saml.result
 
 /**
  * The result of a test: whether the sign-in would have succeeded, its user, and the data from the identity provider.

@@ -6,13 +6,11 @@ import { FieldErrorText, TextArea, TextField } from '@/components/Field'
 import type { SamlConfig } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../texts'
+import { samlEdit as words } from '../texts'
 import { certificateText } from './certificates'
 import { MAX_METADATA, summarizeMetadata } from './metadata'
 import styles from './Saml.module.css'
 import { type SamlErrors, type SamlValues, ways } from './samlForm'
-
-const words = texts.samlEdit
 
 interface FieldsProps {
   config: SamlConfig

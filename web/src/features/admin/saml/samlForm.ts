@@ -1,10 +1,8 @@
 import { errorsByField, type SamlConfig, type SamlConfigPutRequest } from '@/lib/api'
 import type { FormErrors } from '@/lib/ui/form'
-import { texts } from '../texts'
+import { samlEdit as words } from '../texts'
 import { splitCertificates } from './certificates'
 import { MAX_METADATA, summarizeMetadata } from './metadata'
-
-const words = texts.samlEdit
 
 /** The ways of entering the identity provider's settings. */
 export const ways = ['url', 'metadata', 'fields'] as const

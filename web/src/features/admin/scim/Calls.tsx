@@ -10,11 +10,11 @@ import { Section } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { scimCallsQuery } from '../queries'
-import { texts } from '../texts'
+import { scim } from '../texts'
 import styles from './Calls.module.css'
 import { readablePath } from './path'
 
-const words = texts.scim.calls
+const words = scim.calls
 
 /** The last calls of the identity provider, with the reasons of refused ones. */
 export function Calls() {

@@ -6,9 +6,9 @@ import { reload } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import styles from '../members/Dialogs.module.css'
 import { scimQuery } from '../queries'
-import { texts } from '../texts'
+import { scim } from '../texts'
 
-const words = texts.scim.tokens
+const words = scim.tokens
 
 /** Asks for the name of a new token, and creates it. */
 export function NameDialog({

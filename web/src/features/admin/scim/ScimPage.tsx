@@ -6,11 +6,9 @@ import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
 import { scimQuery } from '../queries'
 import { Steps } from '../saml/SamlFacts'
-import { texts } from '../texts'
+import { scim as words } from '../texts'
 import { Calls } from './Calls'
 import { Tokens } from './Tokens'
-
-const words = texts.scim
 
 /** Provisioning: the values to enter at the identity provider, and its last calls. */
 export function ScimPage() {

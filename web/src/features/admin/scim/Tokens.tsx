@@ -9,10 +9,10 @@ import { formatFull } from '@/lib/ui/dates'
 import { Section } from '../parts/Page'
 import { EndCell, Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
-import { texts } from '../texts'
+import { scim } from '../texts'
 import { NameDialog } from './NameDialog'
 
-const words = texts.scim.tokens
+const words = scim.tokens
 
 type Open = { kind: 'name' } | { kind: 'created'; secret: string } | { kind: 'revoke'; token: ScimToken }
 

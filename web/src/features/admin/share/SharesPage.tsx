@@ -9,9 +9,7 @@ import { PagedTable } from '../parts/PagedTable'
 import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { sharesQuery } from '../queries'
-import { texts } from '../texts'
-
-const words = texts.shares
+import { shares as words } from '../texts'
 
 /** The members' shares within the organization, which can be ended here. */
 export function SharesPage() {

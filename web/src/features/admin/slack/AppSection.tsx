@@ -8,10 +8,10 @@ import { copyText } from '@/lib/browser/clipboard'
 import { Section } from '../parts/Page'
 import { slackManifestQuery } from '../queries'
 import saml from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { slack } from '../texts'
 import styles from './Slack.module.css'
 
-const words = texts.slack.app
+const words = slack.app
 
 /** The first step: create the app in Slack from a manifest. With socketOnly, it starts with Socket Mode. */
 export function AppSection({ socketOnly }: { socketOnly: boolean }) {

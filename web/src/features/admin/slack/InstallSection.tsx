@@ -3,10 +3,10 @@ import { Button } from '@/components/Button'
 import { call, firstErrorMessage, type SlackConfig } from '@/lib/api'
 import { toastFailure } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
-import { texts } from '../texts'
+import { slack } from '../texts'
 import styles from './Slack.module.css'
 
-const words = texts.slack.install
+const words = slack.install
 
 /** The third step: install the app in the workspace through Slack. */
 export function InstallSection({ config }: { config: SlackConfig }) {

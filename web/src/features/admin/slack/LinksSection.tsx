@@ -8,9 +8,9 @@ import { PagedTable } from '../parts/PagedTable'
 import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { slackLinksQuery } from '../queries'
-import { texts } from '../texts'
+import { slack } from '../texts'
 
-const words = texts.slack.links
+const words = slack.links
 
 /** The members who are linked with Slack, with a button to end a link. */
 export function LinksSection({ mayEdit }: { mayEdit: boolean }) {

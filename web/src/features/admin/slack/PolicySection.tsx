@@ -7,10 +7,10 @@ import { toast } from '@/lib/ui/toast'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { storeSlack } from '../queries'
 import saml from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { slack } from '../texts'
 import { channelsOf, wrongChannel } from './channels'
 
-const words = texts.slack.policy
+const words = slack.policy
 
 /** The allowed uses of Slack. */
 export function PolicySection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {

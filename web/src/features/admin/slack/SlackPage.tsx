@@ -6,15 +6,13 @@ import { meQuery } from '@/lib/api/queries'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import { slackQuery } from '../queries'
-import { texts } from '../texts'
+import { slack as words } from '../texts'
 import { AppSection } from './AppSection'
 import { InstallSection } from './InstallSection'
 import { LinksSection } from './LinksSection'
 import { PolicySection } from './PolicySection'
 import { StatusSection } from './StatusSection'
 import { ValuesSection } from './ValuesSection'
-
-const words = texts.slack
 
 /** The organization's Slack settings: the state, the steps to connect it, the allowed uses, and the linked members. */
 export function SlackPage() {

@@ -6,9 +6,7 @@ import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import { Checks } from '../parts/Checks'
 import saml from '../saml/Saml.module.css'
-import { texts } from '../texts'
-
-const words = texts.slack
+import { slack as words } from '../texts'
 
 /** Whether Slack is connected. Super-admins can test and end the connection. */
 export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {

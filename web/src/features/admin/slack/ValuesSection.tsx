@@ -6,9 +6,9 @@ import { toast } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
 import { storeSlack } from '../queries'
 import saml from '../saml/Saml.module.css'
-import { texts } from '../texts'
+import { slack } from '../texts'
 
-const words = texts.slack.values
+const words = slack.values
 
 type Name = Exclude<keyof SlackConfigPutRequest, 'policy'>
 

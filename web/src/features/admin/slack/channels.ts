@@ -1,6 +1,6 @@
-import { texts } from '../texts'
+import { slack } from '../texts'
 
-const words = texts.slack.policy
+const words = slack.policy
 const MAX_CHANNELS = 200
 
 /** channelsOf returns the channel ids in a text, separated by line breaks or commas. It accepts full-width letters. */

@@ -7,10 +7,9 @@ import type { ServiceID, ServiceLevel, ServiceState } from '@/lib/api'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { stateQuery } from '../queries'
-import { texts } from '../texts'
+import { state as words } from '../texts'
 import styles from './StatePage.module.css'
 
-const words = texts.state
 const services: readonly ServiceID[] = [
   'model',
   'embedding',

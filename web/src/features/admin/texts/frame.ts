@@ -1,53 +1,59 @@
-/** The frame of the admin screens, and common texts. */
-export const frame = {
-  layout: {
-    title: '管理者画面',
-    nav: '管理者画面のメニュー',
-    contract: '契約',
-    members: 'メンバー',
-    groups: 'グループ',
-    projects: 'プロジェクト',
-    saml: 'シングルサインオン',
-    scim: 'ユーザープロビジョニング',
-    instructions: '組織の指示',
-    models: 'モデル',
-    notices: 'お知らせ',
-    retention: 'チャットの保存期間',
-    shares: '共有リンク',
-    connections: '接続',
-    extension: '拡張機能',
-    slack: 'Slack',
-    tools: 'ツール',
-    feedback: '評価',
-    audit: '監査ログ',
-    state: '稼働状況',
-  },
-  common: {
-    loading: '読み込み中...',
-    cancel: 'キャンセル',
-    close: '閉じる',
-    retry: 'やり直す',
-    copy: 'コピー',
-    copyLabel: (label: string) => `${label}をコピー`,
-    unset: '未設定',
-    clear: '検索語を消去',
-    reset: '絞り込みを解除',
-    emptyHint: '検索語を変えるか、絞り込みを解除してください。',
-    failed: (detail: string) => detail,
-  },
-  csv: {
-    save: 'CSVで保存',
-    failed: (why: string) => `CSVを保存できませんでした。${why}`,
-  },
-  period: {
-    label: '期間',
-    from: '開始日',
-    to: '終了日',
-  },
-  paging: {
-    label: 'ページ',
-    range: (first: number, last: number, total: string) => `${first}〜${last}件（全${total}件）`,
-    previous: '前へ',
-    next: '次へ',
-  },
+/** The frame of the admin screens. */
+export const layout = {
+  title: '管理者画面',
+  nav: '管理者画面のメニュー',
+  contract: '契約',
+  members: 'メンバー',
+  groups: 'グループ',
+  projects: 'プロジェクト',
+  saml: 'シングルサインオン',
+  scim: 'ユーザープロビジョニング',
+  instructions: '組織の指示',
+  models: 'モデル',
+  notices: 'お知らせ',
+  retention: 'チャットの保存期間',
+  shares: '共有リンク',
+  connections: '接続',
+  extension: '拡張機能',
+  slack: 'Slack',
+  tools: 'ツール',
+  feedback: '評価',
+  audit: '監査ログ',
+  state: '稼働状況',
+} as const
+
+/** Texts of several screens. */
+export const common = {
+  loading: '読み込み中...',
+  cancel: 'キャンセル',
+  close: '閉じる',
+  retry: 'やり直す',
+  copy: 'コピー',
+  copyLabel: (label: string) => `${label}をコピー`,
+  unset: '未設定',
+  clear: '検索語を消去',
+  reset: '絞り込みを解除',
+  emptyHint: '検索語を変えるか、絞り込みを解除してください。',
+  failed: (detail: string) => detail,
+} as const
+
+/** Saving as CSV. */
+export const csv = {
+  save: 'CSVで保存',
+  failed: (why: string) => `CSVを保存できませんでした。${why}`,
+} as const
+
+/** The days of a filter. */
+export const period = {
+  label: '期間',
+  from: '開始日',
+  to: '終了日',
+} as const
+
+/** The pages of a list. */
+export const paging = {
+  label: 'ページ',
+  range: (first: number, last: number, total: string) => `${first}〜${last}件（全${total}件）`,
+  previous: '前へ',
+  next: '次へ',
 } as const

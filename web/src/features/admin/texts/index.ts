@@ -1,47 +1,21 @@
-import { auditScreen } from './auditScreen'
-import { connectionsScreen } from './connectionsScreen'
-import { contractScreen } from './contractScreen'
-import { extensionScreen } from './extensionScreen'
-import { feedbackScreen } from './feedbackScreen'
-import { frame } from './frame'
-import { groupsScreen } from './groupsScreen'
-import { instructionsScreen } from './instructionsScreen'
-import { memberScreens } from './memberScreens'
-import { modelsScreen } from './modelsScreen'
-import { roles, states } from './names'
-import { noticesScreen } from './noticesScreen'
-import { oidcScreens } from './oidcScreens'
-import { projectsScreen } from './projectsScreen'
-import { retentionScreen } from './retentionScreen'
-import { samlScreens } from './samlScreens'
-import { scimScreen } from './scimScreen'
-import { sharesScreen } from './sharesScreen'
-import { slackScreen } from './slackScreen'
-import { stateScreen } from './stateScreen'
-import { toolsScreen } from './toolsScreen'
-
-/** The texts of the admin screens. */
-export const texts = {
-  roles,
-  states,
-  ...frame,
-  ...contractScreen,
-  ...memberScreens,
-  ...groupsScreen,
-  ...projectsScreen,
-  ...retentionScreen,
-  ...oidcScreens,
-  ...samlScreens,
-  ...scimScreen,
-  ...sharesScreen,
-  ...connectionsScreen,
-  ...auditScreen,
-  ...extensionScreen,
-  ...instructionsScreen,
-  ...slackScreen,
-  ...toolsScreen,
-  ...noticesScreen,
-  ...modelsScreen,
-  ...feedbackScreen,
-  ...stateScreen,
-} as const
+export * from './auditScreen'
+export * from './connectionsScreen'
+export * from './contractScreen'
+export * from './extensionScreen'
+export * from './feedbackScreen'
+export * from './frame'
+export * from './groupsScreen'
+export * from './instructionsScreen'
+export * from './memberScreens'
+export * from './modelsScreen'
+export { roles, states } from './names'
+export * from './noticesScreen'
+export * from './oidcScreens'
+export * from './projectsScreen'
+export * from './retentionScreen'
+export * from './samlScreens'
+export * from './scimScreen'
+export * from './sharesScreen'
+export * from './slackScreen'
+export * from './stateScreen'
+export * from './toolsScreen'

@@ -18,10 +18,10 @@ import { toast } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
 import styles from '../members/Dialogs.module.css'
 import { storeToolServer } from '../queries'
-import { texts } from '../texts'
+import { tools } from '../texts'
 import tool from './Tools.module.css'
 
-const words = texts.tools.form
+const words = tools.form
 const auths: readonly ToolServerAuth[] = ['none', 'header', 'oauth']
 const required = ['name', 'url', 'key'] as const
 
@@ -186,7 +186,7 @@ function SignIn({ values, server, errorOf, set }: FieldsProps) {
         value={values.auth}
         error={errorOf('auth')}
         onChange={(event) => set({ auth: event.target.value as ToolServerAuth, secret: '' })}
-        options={auths.map((auth) => [auth, texts.tools.server.auths[auth]])}
+        options={auths.map((auth) => [auth, tools.server.auths[auth]])}
       />
       {values.auth === 'header' && (
         <TextField

@@ -12,13 +12,13 @@ import { BoxedFacts, Fact, Notice, Section } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { storeToolServer } from '../queries'
-import { texts } from '../texts'
+import { tools } from '../texts'
 import { ServerForm } from './ServerForm'
 import { ToolDetail } from './ToolDetail'
 import { ToolLine } from './ToolLine'
 import styles from './Tools.module.css'
 
-const words = texts.tools.server
+const words = tools.server
 
 type Open = { kind: 'edit' } | { kind: 'remove' } | { kind: 'tool'; name: string }
 
@@ -46,12 +46,12 @@ export function ServerSection({ server }: { server: ToolServer }) {
       {open?.kind === 'edit' && <ServerForm server={server} onClose={close} />}
       {open?.kind === 'remove' && (
         <EndDialog
-          words={texts.tools.removal}
+          words={tools.removal}
           end={() => call('removeToolServer', { tool_server_id: server.id })}
           changes={['admin', 'listToolServers']}
           onClose={close}
         >
-          <p>{texts.tools.removal.body(server.name)}</p>
+          <p>{tools.removal.body(server.name)}</p>
         </EndDialog>
       )}
       {shown && <ToolDetail server={server} tool={shown} onClose={close} />}
@@ -111,7 +111,7 @@ function Settings({ server }: { server: ToolServer }) {
 }
 
 function ToolTable({ server, onShow }: { server: ToolServer; onShow: (tool: OrganizationTool) => void }) {
-  const heads = texts.tools.table
+  const heads = tools.table
   return (
     <div className={table.box}>
       {server.tools.length === 0 ? (

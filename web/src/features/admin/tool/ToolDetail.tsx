@@ -6,10 +6,10 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { storeToolServer } from '../queries'
-import { texts } from '../texts'
+import { tools } from '../texts'
 import styles from './Tools.module.css'
 
-const words = texts.tools.detail
+const words = tools.detail
 const claims = ['read_only', 'destructive', 'idempotent', 'open_world'] as const
 
 interface ToolDetailProps {

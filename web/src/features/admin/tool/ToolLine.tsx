@@ -7,10 +7,10 @@ import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import table from '../parts/Table.module.css'
 import { storeToolServer } from '../queries'
-import { texts } from '../texts'
+import { tools } from '../texts'
 import styles from './Tools.module.css'
 
-const words = texts.tools.table
+const words = tools.table
 const rules: readonly ToolRule[] = ['allow', 'ask', 'deny']
 
 interface Setting {
@@ -83,7 +83,7 @@ export function ToolLine({ server, tool, onShow }: ToolLineProps) {
       </td>
       <td className={table.narrow}>
         <Button size="sm" variant={tool.state === 'changed' ? 'primary' : 'secondary'} onClick={onShow}>
-          <span className="visually-hidden">{texts.tools.server.of(tool.title)}</span>
+          <span className="visually-hidden">{tools.server.of(tool.title)}</span>
           {tool.state === 'changed' ? words.review : words.show}
         </Button>
       </td>

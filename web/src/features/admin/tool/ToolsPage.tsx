@@ -6,11 +6,9 @@ import { EmptyState, Loaded } from '@/components/States'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { toolServersQuery } from '../queries'
-import { texts } from '../texts'
+import { tools as words } from '../texts'
 import { ServerForm } from './ServerForm'
 import { ServerSection } from './ServerSection'
-
-const words = texts.tools
 
 /** The tool servers of the organization, with their tools. */
 export function ToolsPage() {

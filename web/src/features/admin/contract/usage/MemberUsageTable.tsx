@@ -2,11 +2,11 @@ import type { MemberUsage } from '@/lib/api'
 import { Section } from '../../parts/Page'
 import { PagedTable } from '../../parts/PagedTable'
 import { memberUsageQuery } from '../../queries'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import styles from './MemberUsageTable.module.css'
 import { UsageCells, usageColumns } from './UsageCells'
 
-const words = texts.contract.byMember
+const words = contract.byMember
 
 /** The usage by member, most tokens first. */
 export function MemberUsageTable() {

@@ -1,9 +1,9 @@
 import { modelUsageQuery } from '../../queries'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import { MonthUsage } from './MonthUsage'
 import { UsageCells, usageColumns } from './UsageCells'
 
-const words = texts.contract.byModel
+const words = contract.byModel
 
 /** The usage by model, most tokens first. */
 export function ModelUsageTable({ today }: { today: string }) {

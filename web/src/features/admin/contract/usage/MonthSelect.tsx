@@ -1,8 +1,8 @@
 import { Select } from '@/components/Field'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import { lastMonths } from './usage'
 
-const words = texts.contract.byModel
+const words = contract.byModel
 
 /** Chooses a month, or the last 30 days (''). */
 export function MonthSelect({

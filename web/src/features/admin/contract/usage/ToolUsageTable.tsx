@@ -1,10 +1,10 @@
 import { formatNumber } from '@/lib/ui/numbers'
 import table from '../../parts/Table.module.css'
 import { toolUsageQuery } from '../../queries'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import { MonthUsage } from './MonthUsage'
 
-const words = texts.contract.byTool
+const words = contract.byTool
 
 const columns = [
   words.tool,

@@ -7,12 +7,12 @@ import { formatWeekday } from '../../format'
 import { Section } from '../../parts/Page'
 import { Table } from '../../parts/Table'
 import table from '../../parts/Table.module.css'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import styles from './Usage.module.css'
 import { UsageChart } from './UsageChart'
 import { type Measure, tokensOf } from './usage'
 
-const words = texts.contract.usage
+const words = contract.usage
 const measures: readonly Measure[] = ['tokens', 'messages']
 
 /** The usage by day as a chart and as a table. */

@@ -1,11 +1,11 @@
 import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import table from '../../parts/Table.module.css'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import styles from './MemberUsageTable.module.css'
 import { tokensOf } from './usage'
 
-const words = texts.contract.usage
+const words = contract.usage
 
 /** The columns of UsageCells. */
 export const usageColumns = [

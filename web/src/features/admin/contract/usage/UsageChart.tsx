@@ -2,11 +2,11 @@ import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef, useS
 import type { DayUsage } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
 import { formatShort, formatTick, formatWeekday } from '../../format'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import styles from './UsageChart.module.css'
 import { heightOf, type Measure, ticksFor } from './usage'
 
-const words = texts.contract.usage
+const words = contract.usage
 /** The number of days between two dates under the chart. */
 const EVERY = 5
 

@@ -3,10 +3,10 @@ import { Select, TextField } from '@/components/Field'
 import { call } from '@/lib/api'
 import { Section } from '../../parts/Page'
 import { SaveCsv } from '../../parts/SaveCsv'
-import { texts } from '../../texts'
+import { contract } from '../../texts'
 import styles from './UsageCsv.module.css'
 
-const words = texts.contract.csv
+const words = contract.csv
 
 type By = 'member' | 'model' | 'tool'
 

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ChoiceChip } from '@/components/Chip'
 import type { NewMember, Role } from '@/lib/api'
-import { texts } from '../../texts'
+import { inviting as words } from '../../texts'
 import styles from '../Dialogs.module.css'
 import type { InviteProps } from './InviteFrame'
 import { InviteMany } from './InviteMany'
@@ -10,7 +10,6 @@ import { InviteResults } from './InviteResults'
 import { personKey, withoutPeople } from './invitees'
 import type { Outcome } from './inviteRun'
 
-const words = texts.inviting
 const WAYS = ['one', 'many'] as const
 
 /** Invites people: one by fields, or many from a list; then shows the result for each. */

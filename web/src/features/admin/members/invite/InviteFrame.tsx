@@ -1,10 +1,8 @@
 import type { ReactNode } from 'react'
 import { Dialog } from '@/components/Dialog'
 import type { Me } from '@/lib/api'
-import { texts } from '../../texts'
+import { inviting as words } from '../../texts'
 import styles from '../Dialogs.module.css'
-
-const words = texts.inviting
 
 /** The properties of both forms in the dialog. */
 export interface InviteProps {

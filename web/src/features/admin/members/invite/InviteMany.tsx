@@ -2,15 +2,13 @@ import { type ReactNode, useDeferredValue, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import type { NewMember, Role } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../../texts'
+import { common, inviting as words } from '../../texts'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
 import { InviteFrame, type InviteProps } from './InviteFrame'
 import { InvitePreview } from './InvitePreview'
 import { readInvitees } from './invitees'
 import { ListField } from './ListField'
-
-const words = texts.inviting
 
 interface InviteManyProps extends InviteProps {
   ways: ReactNode
@@ -52,7 +50,7 @@ export function InviteMany({
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>{texts.common.cancel}</Button>
+          <Button onClick={onClose}>{common.cancel}</Button>
           <Button
             variant="primary"
             disabled={good.length === 0}

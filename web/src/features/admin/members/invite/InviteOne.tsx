@@ -4,15 +4,13 @@ import { FieldErrorText, TextField } from '@/components/Field'
 import { ApiError, firstErrorMessage, type NewMember } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
 import { refreshMembers } from '../../queries'
-import { texts } from '../../texts'
+import { common, editing, inviting as words } from '../../texts'
 import { inviteMembers } from '../changes'
 import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
 import { InviteFrame, type InviteProps } from './InviteFrame'
 import { problemOf, tidy } from './invitees'
-
-const words = texts.inviting
 
 interface Errors {
   email?: string | undefined
@@ -70,7 +68,7 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>{texts.common.cancel}</Button>
+          <Button onClick={onClose}>{common.cancel}</Button>
           <Button variant="primary" type="submit" form={form} loading={busy}>
             {words.submit}
           </Button>
@@ -103,7 +101,7 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
         <RoleSelect
           me={me}
           label={words.role}
-          hint={texts.editing.roleHints[person.role]}
+          hint={editing.roleHints[person.role]}
           value={person.role}
           onChange={(role) => set({ role })}
         />

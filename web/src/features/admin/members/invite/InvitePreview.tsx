@@ -1,10 +1,8 @@
 import { Check, CircleAlert } from 'lucide-react'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../../texts'
+import { roles, inviting as words } from '../../texts'
 import styles from '../Dialogs.module.css'
 import type { Invitee } from './invitees'
-
-const words = texts.inviting
 
 interface InvitePreviewProps {
   invitees: readonly Invitee[]
@@ -56,7 +54,7 @@ function Lines({ invitees }: { invitees: readonly Invitee[] }) {
                   <span>{item.email}</span>
                 </span>
               </td>
-              <td className={styles.role}>{texts.roles[item.role]}</td>
+              <td className={styles.role}>{roles[item.role]}</td>
               <td>
                 <Verdict invitee={item} />
               </td>

@@ -7,12 +7,10 @@ import { Spinner } from '@/components/Spinner'
 import { errorMessage, type NewMember } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
 import { refreshMembers } from '../../queries'
-import { texts } from '../../texts'
+import { common, inviting as words } from '../../texts'
 import { inviteMembers } from '../changes'
 import styles from '../Dialogs.module.css'
 import { InviteRun, type Outcome } from './inviteRun'
-
-const words = texts.inviting
 
 interface InviteResultsProps {
   people: readonly NewMember[]
@@ -44,7 +42,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
               <Button onClick={sending.retryFailed}>{words.retryFailed(formatNumber(failed))}</Button>
             )}
             <Button variant="primary" onClick={onClose}>
-              {texts.common.close}
+              {common.close}
             </Button>
           </>
         )

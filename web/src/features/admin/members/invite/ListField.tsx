@@ -2,11 +2,9 @@ import { FileText } from 'lucide-react'
 import { type ChangeEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { TextArea } from '@/components/Field'
-import { texts } from '../../texts'
+import { inviting as words } from '../../texts'
 import styles from '../Dialogs.module.css'
 import { decodeText, MAX_FILE_BYTES } from './csv'
-
-const words = texts.inviting
 
 interface ListFieldProps {
   label: string

@@ -1,9 +1,9 @@
 import type { NewMember, Role } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
-import { texts } from '../../texts'
+import { inviting } from '../../texts'
 import { type CsvLine, readCsv } from './csv'
 
-const { errors } = texts.inviting
+const { errors } = inviting
 
 /** The maximum number of people in one list. */
 export const MOST_INVITEES = 1000
