@@ -58,3 +58,21 @@ export function useForm<Values extends object>({ initial, check, send, explain }
   const form = { ref, noValidate: true, onSubmit: (event: FormEvent) => void submit(event) }
   return { values, errors, rest, busy, change, form }
 }
+
+/** Fields are the values of a form with their errors. */
+export interface Fields<Values> {
+  readonly values: Values
+  readonly errors: FormErrors<Values>
+  readonly onChange: (next: Partial<Values>) => void
+}
+
+/** fieldOf returns the properties of the field that edits a text of a form. */
+export function fieldOf<Values, Name extends keyof Values & string>(fields: Fields<Values>, name: Name) {
+  const { values, errors, onChange } = fields
+  return {
+    value: values[name],
+    error: errors[name],
+    onChange: ({ target }: { target: { value: string } }) =>
+      onChange({ [name]: target.value } as unknown as Partial<Values>),
+  }
+}

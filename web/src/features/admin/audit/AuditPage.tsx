@@ -5,11 +5,10 @@ import { formatFull } from '@/lib/ui/dates'
 import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { Nothing, PagedList } from '../parts/PagedList'
+import { Nothing, PagedTable } from '../parts/PagedTable'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { type AuditQuery, auditQuery } from '../queries'
 import { audit as words } from '../texts'
@@ -32,15 +31,16 @@ export function AuditPage() {
     >
       <div>
         <Filters url={url} />
-        <PagedList
-          url={url}
+        <PagedTable
           query={(page) => auditQuery(queryOf(url), page)}
           found={words.found}
-          empty={<Nothing url={url} filters={NAMES} words={words} />}
+          none={<Nothing url={url} filters={NAMES} words={words} />}
           note={(total) => total >= MAX && <p className={styles.limit}>{words.limit}</p>}
-        >
-          {(events, busy) => <Events events={events} busy={busy} />}
-        </PagedList>
+          caption={words.table}
+          columns={[words.at, words.what, words.target, words.actor, words.address]}
+          className={cx(table.stacked, styles.events)}
+          row={(event) => <Event key={event.id} event={event} />}
+        />
       </div>
     </Page>
   )
@@ -92,21 +92,6 @@ function Filters({ url }: { url: UrlState }) {
       </Select>
       <Period url={url} />
     </div>
-  )
-}
-
-function Events({ events, busy }: { events: readonly AuditEvent[]; busy: boolean }) {
-  return (
-    <Table
-      caption={words.table}
-      columns={[words.at, words.what, words.target, words.actor, words.address]}
-      className={cx(table.stacked, styles.events)}
-      busy={busy}
-    >
-      {events.map((event) => (
-        <Event key={event.id} event={event} />
-      ))}
-    </Table>
   )
 }
 

@@ -27,7 +27,7 @@ export function ConnectionsPage() {
         none={words.none}
         className={table.stacked}
         columns={[words.name, words.owner, words.began, words.used]}
-        actions={words.actions}
+        actions
         row={(connection) => (
           <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
         )}

@@ -9,7 +9,7 @@ import { LinesLoading } from '../parts/Loading'
 import { feedbackTextQuery } from '../queries'
 import { common, feedback } from '../texts'
 import styles from './Feedback.module.css'
-import { Rated } from './Reviews'
+import { Rated } from './Review'
 
 const words = feedback.detail
 

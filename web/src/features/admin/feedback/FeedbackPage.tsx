@@ -6,16 +6,17 @@ import { cx } from '@/lib/ui/cx'
 import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
 import { Page, Section } from '../parts/Page'
-import { Nothing, PagedList } from '../parts/PagedList'
+import { Nothing, PagedTable } from '../parts/PagedTable'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
 import { type FeedbackQuery, feedbackQuery, skillFeedbackQuery } from '../queries'
 import { feedback as words } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { Detail } from './Detail'
 import styles from './Feedback.module.css'
-import { Reviews } from './Reviews'
+import { Review } from './Review'
 import { SkillTable } from './SkillTable'
 
 const NAMES = ['q', 'rating', 'skill_id', 'from', 'to'] as const
@@ -44,7 +45,15 @@ export function FeedbackPage() {
       <Section title={words.list.title}>
         <div>
           <Filters url={url} query={query} />
-          <List url={url} query={query} onOpen={setOpen} />
+          <PagedTable
+            query={(page) => feedbackQuery(query, page)}
+            found={words.list.found}
+            none={<Nothing url={url} filters={NAMES} words={words.list} />}
+            caption={words.list.title}
+            columns={[words.list.at, words.list.rating, words.list.of, words.list.comment, words.list.text]}
+            className={table.stacked}
+            row={(review) => <Review key={review.id} review={review} onOpen={() => setOpen(review)} />}
+          />
         </div>
       </Section>
       {open && <Detail review={open} onClose={() => setOpen(null)} />}
@@ -91,36 +100,10 @@ function Filters({ url, query }: { url: UrlState; query: FeedbackQuery }) {
         hideLabel
         value={query.skill_id ?? ''}
         onChange={(event) => url.set({ skill_id: event.target.value })}
+        options={skills.flatMap(({ skill }) => (skill ? [[skill.id, skill.name] as const] : []))}
       >
         <option value="">{words.list.allSkills}</option>
-        {skills.map(
-          ({ skill }) =>
-            skill && (
-              <option key={skill.id} value={skill.id}>
-                {skill.name}
-              </option>
-            ),
-        )}
       </Select>
     </div>
-  )
-}
-
-interface ListProps {
-  url: UrlState
-  query: FeedbackQuery
-  onOpen: (review: OrganizationFeedback) => void
-}
-
-function List({ url, query, onOpen }: ListProps) {
-  return (
-    <PagedList
-      url={url}
-      query={(page) => feedbackQuery(query, page)}
-      found={words.list.found}
-      empty={<Nothing url={url} filters={NAMES} words={words.list} />}
-    >
-      {(reviews, busy) => <Reviews reviews={reviews} busy={busy} onOpen={onOpen} />}
-    </PagedList>
   )
 }

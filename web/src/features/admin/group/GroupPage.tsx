@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowLeft, Plus } from 'lucide-react'
+import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useNavigate, useParams } from 'react-router'
-import { Button, ButtonLink } from '@/components/Button'
+import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, call, errorMessage, type Group, type GroupMembersPutRequest, type Member } from '@/lib/api'
@@ -10,9 +10,8 @@ import { formatNumber } from '@/lib/ui/numbers'
 import { offerUndo, toastFailure } from '@/lib/ui/toast'
 import filters from '../parts/Filters.module.css'
 import { BoxesLoading } from '../parts/Loading'
-import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
-import { Nothing } from '../parts/PagedList'
-import { PagedTable } from '../parts/PagedTable'
+import { BackLink, BoxedFacts, Fact, Page, Section } from '../parts/Page'
+import { Nothing, PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
 import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
@@ -23,6 +22,8 @@ import { AddMembers } from './AddMembers'
 import { GroupForm } from './GroupForm'
 import { limitText } from './GroupsPage'
 
+const back = <BackLink to="/admin/group">{words.back}</BackLink>
+
 /** A group with its members. */
 export function GroupPage() {
   const { groupId = '' } = useParams()
@@ -31,7 +32,7 @@ export function GroupPage() {
   // The API responds with 400 to an invalid id.
   const missing = error instanceof ApiError && (error.status === 404 || error.status === 400)
   return (
-    <Page title={groups.title} actions={<Back />}>
+    <Page title={groups.title} actions={back}>
       {error === null ? (
         <BoxesLoading heights={[120, 300]} />
       ) : missing ? (
@@ -40,15 +41,6 @@ export function GroupPage() {
         <ErrorState onRetry={() => void refetch()} />
       )}
     </Page>
-  )
-}
-
-function Back() {
-  return (
-    <ButtonLink to="/admin/group">
-      <ArrowLeft size={16} aria-hidden />
-      {words.back}
-    </ButtonLink>
   )
 }
 
@@ -62,7 +54,7 @@ function Loaded({ group }: { group: Group }) {
       lead={group.description}
       actions={
         <>
-          <Back />
+          {back}
           <Button onClick={() => setOpen('edit')}>{words.edit}</Button>
           <Button variant="quietDanger" onClick={() => setOpen('remove')}>
             {words.remove}
@@ -123,7 +115,7 @@ function Members({ group }: { group: Group }) {
         none={<Nothing url={url} words={words} />}
         caption={words.members}
         columns={[words.name, words.email]}
-        actions={manual && words.actions}
+        actions={manual}
         className={table.stacked}
         row={(member) => (
           <tr key={member.id}>

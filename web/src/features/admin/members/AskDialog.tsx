@@ -24,8 +24,10 @@ const questions = {
   'reset-factor': { words: resettingFactor, danger: true, act: resetFactor },
 } as const
 
+export type Question = keyof typeof questions
+
 interface AskDialogProps {
-  question: keyof typeof questions
+  question: Question
   member: Member
   onClose: () => void
 }

@@ -2,45 +2,38 @@ import { KeyRound, LogOut, Mail, MoreHorizontal, Pencil, ShieldOff, Trash2, Unli
 import { useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
-import type { Member } from '@/lib/api'
+import type { Me, Member } from '@/lib/api'
 import { members as words } from '../texts'
-import { invitationFor } from './may'
+import type { Question } from './AskDialog'
+import { resend } from './changes'
+import { invitationFor, mayResetFactor, refusalReason } from './may'
 
 const icon = { size: 16, 'aria-hidden': true } as const
 
-/** The actions on a member. */
-export interface MemberActions {
-  onEdit: (member: Member) => void
-  onRemove: (member: Member) => void
-  onResend: (member: Member) => void
-  onGivePassword: (member: Member) => void
-  onSignOut: (member: Member) => void
-  onUnlink: (member: Member) => void
-  onResetFactor: (member: Member) => void
-}
+/** A dialog about a member. */
+export type MemberDialog = 'edit' | Question
 
-interface MemberMenuProps extends MemberActions {
+export interface MemberMenuProps {
+  me: Me
   member: Member
+  /** Whether the organization uses single sign-on; undefined while unknown. */
   singleSignOn: boolean | undefined
-  /** Whether the reader may not change this member; the form explains why. */
-  refused: boolean
-  /** Whether the reader may request or confirm a reset of the second factor. */
-  resettable: boolean
+  onOpen: (dialog: MemberDialog) => void
 }
 
-/** The menu of a member. Actions that the reader may not perform are disabled. */
-export function MemberMenu({ member, singleSignOn, refused, resettable, ...actions }: MemberMenuProps) {
-  const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink, onResetFactor } = actions
+/** The menu of a member. Actions that the reader may not perform are disabled; the form explains why. */
+export function MemberMenu({ me, member, singleSignOn, onOpen }: MemberMenuProps) {
+  const refused = refusalReason(me, member) !== undefined
   const invitation = invitationFor(member, singleSignOn)
   // A dialog opens after the menu has returned the focus to its button. The dialog then restores the focus there.
-  const next = useRef<((member: Member) => void) | null>(null)
+  const next = useRef<MemberDialog | null>(null)
   const openNext = () => {
-    const open = next.current
+    const dialog = next.current
     next.current = null
-    if (open) queueMicrotask(() => open(member))
+    if (dialog) queueMicrotask(() => onOpen(dialog))
   }
-  const later = (open: (member: Member) => void) => () => {
-    next.current = open
+  const later = (dialog: MemberDialog) => () => {
+    next.current = dialog
   }
   return (
     <Menu
@@ -51,38 +44,38 @@ export function MemberMenu({ member, singleSignOn, refused, resettable, ...actio
         </IconButton>
       }
     >
-      <MenuItem icon={<Pencil {...icon} />} onSelect={later(onEdit)}>
+      <MenuItem icon={<Pencil {...icon} />} onSelect={later('edit')}>
         {words.edit}
       </MenuItem>
       {invitation === 'again' && (
-        <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => onResend(member)}>
+        <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => void resend(member)}>
           {words.resend}
         </MenuItem>
       )}
       {invitation === 'password' && (
-        <MenuItem icon={<KeyRound {...icon} />} disabled={refused} onSelect={later(onGivePassword)}>
+        <MenuItem icon={<KeyRound {...icon} />} disabled={refused} onSelect={later('password')}>
           {words.givePassword}
         </MenuItem>
       )}
-      <MenuItem icon={<LogOut {...icon} />} disabled={refused} onSelect={later(onSignOut)}>
+      <MenuItem icon={<LogOut {...icon} />} disabled={refused} onSelect={later('sign-out')}>
         {words.signOut}
       </MenuItem>
       {member.sso_linked && (
-        <MenuItem icon={<Unlink {...icon} />} disabled={refused} onSelect={later(onUnlink)}>
+        <MenuItem icon={<Unlink {...icon} />} disabled={refused} onSelect={later('unlink')}>
           {words.unlink}
         </MenuItem>
       )}
       {member.second_factor && (
         <MenuItem
           icon={<ShieldOff {...icon} />}
-          disabled={refused && !resettable}
-          onSelect={later(onResetFactor)}
+          disabled={refused && !mayResetFactor(me, member)}
+          onSelect={later('reset-factor')}
         >
           {words.resetFactor}
         </MenuItem>
       )}
       <MenuSeparator />
-      <MenuItem icon={<Trash2 {...icon} />} danger disabled={refused} onSelect={later(onRemove)}>
+      <MenuItem icon={<Trash2 {...icon} />} danger disabled={refused} onSelect={later('remove')}>
         {words.remove}
       </MenuItem>
     </Menu>

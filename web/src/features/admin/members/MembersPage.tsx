@@ -5,32 +5,34 @@ import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { call, type Member, type MemberFilter, type Role } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
+import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { NoMatch, PagedList } from '../parts/PagedList'
+import { Nothing, PagedTable } from '../parts/PagedTable'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
 import { contractQuery, type MemberQuery, membersQuery, oidcQuery, samlQuery } from '../queries'
 import { roles, states, members as words } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { AskDialog } from './AskDialog'
-import { resend } from './changes'
 import { DefaultLimit } from './DefaultLimit'
 import { EditDialog } from './EditDialog'
 import { InviteDialog } from './invite/InviteDialog'
-import { MemberTable } from './MemberTable'
+import type { MemberDialog } from './MemberMenu'
+import { MemberRow } from './MemberRow'
+import styles from './MemberTable.module.css'
 import { ROLES } from './may'
 
-type Open =
-  | { kind: 'invite' }
-  | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink' | 'reset-factor'; member: Member }
-  | null
+type Open = { kind: 'invite' } | { kind: MemberDialog; member: Member } | null
 
 /** The list of members, with the dialogs to invite, change and remove them. */
 export function MembersPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: contract } = useQuery(contractQuery)
+  const { data: saml } = useQuery(samlQuery)
+  const { data: oidc } = useQuery(oidcQuery)
   const url = useUrlState()
   const [open, setOpen] = useState<Open>(null)
   const close = () => setOpen(null)
@@ -53,14 +55,23 @@ export function MembersPage() {
       <div>
         <DefaultLimit />
         <Filters url={url} />
-        <List
-          url={url}
-          onEdit={(member) => setOpen({ kind: 'edit', member })}
-          onRemove={(member) => setOpen({ kind: 'remove', member })}
-          onGivePassword={(member) => setOpen({ kind: 'password', member })}
-          onSignOut={(member) => setOpen({ kind: 'sign-out', member })}
-          onUnlink={(member) => setOpen({ kind: 'unlink', member })}
-          onResetFactor={(member) => setOpen({ kind: 'reset-factor', member })}
+        <PagedTable
+          query={(page) => membersQuery(filtersOf(url), page)}
+          found={words.found}
+          none={<Nothing url={url} filters={['q', 'role', 'state']} words={words} />}
+          caption={words.table}
+          columns={[words.name, words.role, words.state, words.tokens, words.lastSignIn]}
+          actions
+          className={cx(table.stacked, styles.members)}
+          row={(member) => (
+            <MemberRow
+              key={member.id}
+              me={me}
+              member={member}
+              singleSignOn={saml && oidc && (saml.enabled || oidc.enabled)}
+              onOpen={(kind) => setOpen({ kind, member })}
+            />
+          )}
         />
       </div>
       {open?.kind === 'invite' && (
@@ -118,39 +129,4 @@ function filtersOf(url: UrlState): MemberQuery {
   const role = ROLES.find((item) => item === (url.get('role') as Role))
   const state = STATES.find((item) => item === (url.get('state') as MemberFilter))
   return { ...(q && { q }), ...(role && { role }), ...(state && { state }) }
-}
-
-interface ListProps {
-  url: UrlState
-  onEdit: (member: Member) => void
-  onRemove: (member: Member) => void
-  onGivePassword: (member: Member) => void
-  onSignOut: (member: Member) => void
-  onUnlink: (member: Member) => void
-  onResetFactor: (member: Member) => void
-}
-
-function List({ url, ...actions }: ListProps) {
-  const { data: me } = useSuspenseQuery(meQuery)
-  const { data: saml } = useQuery(samlQuery)
-  const { data: oidc } = useQuery(oidcQuery)
-  return (
-    <PagedList
-      url={url}
-      query={(page) => membersQuery(filtersOf(url), page)}
-      found={words.found}
-      empty={<NoMatch words={words} onReset={() => url.set({ q: '', role: '', state: '' })} />}
-    >
-      {(members, busy) => (
-        <MemberTable
-          me={me}
-          members={members}
-          singleSignOn={saml && oidc && (saml.enabled || oidc.enabled)}
-          busy={busy}
-          onResend={(member) => void resend(member)}
-          {...actions}
-        />
-      )}
-    </PagedList>
-  )
 }

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowLeft } from 'lucide-react'
 import { useParams, useSearchParams } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { NoticeCard } from '@/components/NoticeCard'
@@ -7,17 +6,19 @@ import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, type ManagedNotice } from '@/lib/api'
 import { formatJapan } from '../format'
 import { BoxesLoading } from '../parts/Loading'
-import { Fact, Facts, Notice, Page } from '../parts/Page'
+import { BackLink, Fact, Facts, Notice, Page } from '../parts/Page'
 import { noticeQuery } from '../queries'
 import { notices, notice as words } from '../texts'
 import styles from './Notice.module.css'
 import { NoticeForm } from './NoticeForm'
 
+const back = <BackLink to="/admin/notice">{words.back}</BackLink>
+
 /** A new notice, or a copy of the notice in the parameter `from` of the URL. */
 export function NewNoticePage() {
   const from = useSearchParams()[0].get('from')
   return (
-    <Page title={words.titles.add} actions={<Back />}>
+    <Page title={words.titles.add} actions={back}>
       {from === null ? (
         <NoticeForm />
       ) : (
@@ -33,7 +34,7 @@ export function NoticePage() {
   const state = useQuery(noticeQuery(noticeId)).data
   const title = state === undefined || mayChange(state) ? words.titles.edit : words.titles.show
   return (
-    <Page title={title} actions={<Back />}>
+    <Page title={title} actions={back}>
       <Loaded key={noticeId} id={noticeId}>
         {(notice) => (mayChange(notice) ? <NoticeForm notice={notice} /> : <Shown notice={notice} />)}
       </Loaded>
@@ -43,15 +44,6 @@ export function NoticePage() {
 
 function mayChange(notice: ManagedNotice): boolean {
   return notice.own && notice.state !== 'ended'
-}
-
-function Back() {
-  return (
-    <ButtonLink to="/admin/notice">
-      <ArrowLeft size={16} aria-hidden />
-      {words.back}
-    </ButtonLink>
-  )
 }
 
 function Loaded({ id, children }: { id: string; children: (notice: ManagedNotice) => React.ReactNode }) {

@@ -41,7 +41,7 @@ export function NoticesPage() {
           words.columns.audience,
           words.columns.period,
         ]}
-        actions={words.columns.actions}
+        actions
         row={(notice) => <Line key={notice.id} notice={notice} onEnd={() => setEnding(notice)} />}
       />
       {ending && (

@@ -1,23 +1,21 @@
-import { Check, CircleAlert, Info, TriangleAlert } from 'lucide-react'
+import { ArrowLeft, Check, CircleAlert, Info, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
+import { ButtonLink } from '@/components/Button'
 import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
 import { layout } from '../texts'
 import styles from './Page.module.css'
 import table from './Table.module.css'
 
-/** A page of the admin screens: its heading with actions at the right, and its sections below. */
-export function Page({
-  title,
-  lead,
-  actions,
-  children,
-}: {
+interface HeadedProps {
   title: string
   lead?: ReactNode
   actions?: ReactNode
   children: ReactNode
-}) {
+}
+
+/** A page of the admin screens: its heading with actions at the right, and its sections below. */
+export function Page({ title, lead, actions, children }: HeadedProps) {
   return (
     <div className={styles.page}>
       <PageTitle>{`${title} | ${layout.title}`}</PageTitle>
@@ -30,18 +28,18 @@ export function Page({
   )
 }
 
+/** A link at the top of a page, back to the page above it. */
+export function BackLink({ to, children }: { to: string; children: string }) {
+  return (
+    <ButtonLink to={to}>
+      <ArrowLeft size={16} aria-hidden />
+      {children}
+    </ButtonLink>
+  )
+}
+
 /** A section of a page with its own heading. */
-export function Section({
-  title,
-  lead,
-  actions,
-  children,
-}: {
-  title: string
-  lead?: ReactNode
-  actions?: ReactNode
-  children: ReactNode
-}) {
+export function Section({ title, lead, actions, children }: HeadedProps) {
   const id = useId()
   return (
     <section className={styles.section} aria-labelledby={id}>

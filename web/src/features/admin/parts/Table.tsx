@@ -1,17 +1,18 @@
 import type { ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { cx } from '@/lib/ui/cx'
+import { common } from '../texts'
 import table from './Table.module.css'
 
 /** The heading of a column, with a class for its cell. */
 type Column = string | { readonly label: string; readonly className: string | undefined }
 
-interface TableProps {
+export interface TableProps {
   /** The name of the table, which is not shown. */
   readonly caption?: string
   readonly columns: readonly Column[]
-  /** The heading of a last, narrow column with buttons, which is not shown. */
-  readonly actions?: string | false
+  /** Whether there is a last, narrow column with buttons. Its heading is not shown. */
+  readonly actions?: boolean
   readonly className?: string | undefined
   readonly busy?: boolean
   /** The rows. */
@@ -35,7 +36,7 @@ export function Table({ caption, columns, actions, className, busy, children }: 
           })}
           {actions && (
             <th scope="col" className={table.narrow}>
-              <span className="visually-hidden">{actions}</span>
+              <span className="visually-hidden">{common.actions}</span>
             </th>
           )}
         </tr>

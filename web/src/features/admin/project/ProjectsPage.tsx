@@ -14,8 +14,7 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import members from '../members/MemberTable.module.css'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
-import { Nothing } from '../parts/PagedList'
-import { PagedTable } from '../parts/PagedTable'
+import { Nothing, PagedTable } from '../parts/PagedTable'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
 import { projectsQuery, refreshProjects } from '../queries'
@@ -52,7 +51,7 @@ export function ProjectsPage() {
           none={<Nothing url={url} filters={['q', 'state']} words={words} />}
           caption={words.table}
           columns={[words.name, words.managers, words.size, words.storage]}
-          actions={words.actions}
+          actions
           className={table.stacked}
           row={(project) => (
             <Row

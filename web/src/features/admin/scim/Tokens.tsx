@@ -41,7 +41,7 @@ export function Tokens({ config, mayEdit }: { config: ScimConfig; mayEdit: boole
           <Table
             caption={words.title}
             columns={[words.name, words.created, words.used]}
-            actions={mayEdit && words.actions}
+            actions={mayEdit}
             className={table.stacked}
           >
             {tokens.map((token) => (

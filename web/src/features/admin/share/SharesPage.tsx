@@ -22,7 +22,7 @@ export function SharesPage() {
         none={words.none}
         className={table.stacked}
         columns={[words.name, words.owner, words.at]}
-        actions={words.actions}
+        actions
         row={(share) => <Line key={share.id} share={share} onEnd={() => setEnding(share)} />}
       />
       {ending && (

@@ -23,7 +23,7 @@ export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
         none={words.none}
         className={table.stacked}
         columns={[words.member, words.person, words.since]}
-        actions={mayEdit && words.actions}
+        actions={mayEdit}
         row={(link) => (
           <tr key={link.user_id}>
             <th scope="row">

@@ -7,7 +7,6 @@ export const connections = {
   owner: 'メンバー',
   used: '最終利用',
   began: '開始',
-  actions: '操作',
   personal: '個人用アクセストークン',
   unused: '未使用',
   of: (name: string) => `「${name}」の`,

@@ -5,7 +5,6 @@ export const contract = {
   title: '契約',
   statuses: contractStatuses,
   plan: 'プラン',
-  status: '状態',
   organization: '組織名',
   period: '契約期間',
   range: (from: string, to: string) => `${from}〜${to}`,
@@ -86,7 +85,6 @@ export const contract = {
     lead: '過去30日間の利用を、トークンの多い順に表示します。',
     member: 'メンバー',
     removed: '削除されたメンバー',
-    share: '割合',
     none: 'この30日間に利用したメンバーはいません。',
   },
 } as const

@@ -24,17 +24,15 @@ export const layout = {
 
 /** Texts of several screens. */
 export const common = {
+  actions: '操作',
   loading: '読み込み中...',
   cancel: 'キャンセル',
   close: '閉じる',
-  retry: 'やり直す',
-  copy: 'コピー',
   copyLabel: (label: string) => `${label}をコピー`,
   unset: '未設定',
   clear: '検索語を消去',
   reset: '絞り込みを解除',
   emptyHint: '検索語を変えるか、絞り込みを解除してください。',
-  failed: (detail: string) => detail,
 } as const
 
 /** Saving as CSV. */

@@ -56,7 +56,6 @@ export const group = {
   empty: '条件に合うメンバーはいません。',
   name: '名前',
   email: 'メールアドレス',
-  actions: '操作',
   of: (name: string) => `${name}さんを`,
   take: 'グループから外す',
   taken: (name: string) => `${name}さんをグループから外しました。`,

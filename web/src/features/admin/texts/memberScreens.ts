@@ -19,7 +19,6 @@ export const members = {
   tokens: '今月のトークン',
   tokensOf: (used: string, limit: string) => `${used} / ${limit}`,
   lastSignIn: '最終ログイン',
-  actions: '操作',
   you: 'あなた',
   never: 'まだありません',
   invitedAt: (date: string) => `${date}に招待`,

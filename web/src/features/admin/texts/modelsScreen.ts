@@ -17,7 +17,6 @@ export const models = {
     apply: '決定',
   },
   shown: 'メンバーに表示する名前と説明',
-  abilities: 'できること',
   allow: (name: string) => `${name}を利用できるようにする`,
   makeStandard: (name: string) => `${name}を既定にする`,
   nameOf: (name: string) => `${name}の表示名`,

@@ -15,7 +15,6 @@ export const notices = {
     level: '種類',
     audience: '宛先',
     period: '掲載期間',
-    actions: '操作',
   },
   period: (from: string, to: string) => `${from}〜${to}`,
   operators: '運用担当者またはシステムから',

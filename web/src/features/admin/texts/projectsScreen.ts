@@ -17,7 +17,6 @@ export const projects = {
   sizeOf: (files: string, threads: string, members: string) =>
     `ファイル ${files}件・共有チャット ${threads}件・メンバー ${members}名`,
   storage: '容量',
-  actions: '操作',
   menu: (name: string) => `「${name}」の操作`,
   until: (day: string) => `${day}まで復元できます`,
   appoint: '管理者を指名',

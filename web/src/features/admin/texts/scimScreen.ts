@@ -32,7 +32,6 @@ export const scim = {
     by: (name: string) => `${name}さん`,
     used: '最終利用',
     unused: '未使用',
-    actions: '操作',
     of: (name: string) => `「${name}」を`,
     end: '失効させる',
     confirm: 'トークンを失効させますか？',

@@ -6,7 +6,6 @@ export const shares = {
   name: 'チャット',
   owner: '共有した人',
   at: '共有した内容の日時',
-  actions: '操作',
   of: (title: string) => `「${title}」の`,
   end: '共有を終了',
   confirm: '共有を終了しますか？',

@@ -64,7 +64,6 @@ export const slack = {
     socketHint: 'インターネットからこのサーバーに接続できない場合（社内ネットワークなど）に選びます。',
     manifest: 'マニフェスト',
     copy: 'マニフェストをコピー',
-    failed: 'マニフェストを表示できませんでした。',
   },
   values: {
     title: '2. アプリの値を登録する',
@@ -112,7 +111,6 @@ export const slack = {
     off: 'しない',
     save: '保存する',
     saved: '設定を保存しました。',
-    failed: '設定を保存できませんでした。',
   },
   links: {
     title: '連携しているメンバー',
@@ -121,7 +119,6 @@ export const slack = {
     person: 'Slackアカウント',
     since: '連携した日時',
     automatic: 'メールアドレスによる自動の連携',
-    actions: '操作',
     of: (name: string) => `${name}さんの`,
     end: '連携を解除',
     confirm: '連携を解除しますか？',

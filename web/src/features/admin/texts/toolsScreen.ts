@@ -72,7 +72,6 @@ export const tools = {
     tool: 'ツール',
     rule: 'ルール',
     marks: '管理者による確認',
-    actions: '操作',
     rules: { allow: '許可', ask: '都度確認', deny: '禁止' },
     ruleOf: (name: string) => `「${name}」のルール`,
     readOnly: '読み取りだけ',

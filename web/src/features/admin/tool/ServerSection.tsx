@@ -120,7 +120,7 @@ function ToolTable({ server, onShow }: { server: ToolServer; onShow: (tool: Orga
         <Table
           caption={heads.caption(server.name)}
           columns={[heads.tool, heads.rule, heads.marks]}
-          actions={heads.actions}
+          actions
           className={table.stacked}
         >
           {server.tools.map((tool) => (

@@ -3,34 +3,12 @@ import { Button } from '@/components/Button'
 import type { OrganizationFeedback } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { feedback as words } from '../texts'
 import styles from './Feedback.module.css'
 
-interface ReviewsProps {
-  reviews: readonly OrganizationFeedback[]
-  busy: boolean
-  onOpen: (review: OrganizationFeedback) => void
-}
-
-/** A page of the ratings. */
-export function Reviews({ reviews, busy, onOpen }: ReviewsProps) {
-  return (
-    <Table
-      caption={words.list.title}
-      columns={[words.list.at, words.list.rating, words.list.of, words.list.comment, words.list.text]}
-      className={table.stacked}
-      busy={busy}
-    >
-      {reviews.map((review) => (
-        <Line key={review.id} review={review} onOpen={() => onOpen(review)} />
-      ))}
-    </Table>
-  )
-}
-
-function Line({ review, onOpen }: { review: OrganizationFeedback; onOpen: () => void }) {
+/** A rating in the list. */
+export function Review({ review, onOpen }: { review: OrganizationFeedback; onOpen: () => void }) {
   const person = review.person ?? ''
   return (
     <tr>

@@ -4,62 +4,38 @@ import type { Me, Member, MemberTokens } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
-import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { roles, states, members as words } from '../texts'
-import { type MemberActions, MemberMenu } from './MemberMenu'
+import { MemberMenu, type MemberMenuProps } from './MemberMenu'
 import styles from './MemberTable.module.css'
-import { mayResetFactor, refusalReason, stateOf } from './may'
+import { stateOf } from './may'
 
-interface MemberTableProps extends MemberActions {
-  me: Me
-  members: readonly Member[]
-  /** Whether the organization uses single sign-on; undefined while unknown. */
-  singleSignOn: boolean | undefined
-  busy: boolean
-}
-
-/** A page of members, with a menu for each. */
-export function MemberTable({ me, members, singleSignOn, busy, ...actions }: MemberTableProps) {
+/** A member in the list, with a menu. */
+export function MemberRow(props: MemberMenuProps) {
+  const { me, member } = props
   return (
-    <Table
-      caption={words.table}
-      columns={[words.name, words.role, words.state, words.tokens, words.lastSignIn]}
-      actions={words.actions}
-      className={cx(table.stacked, styles.members)}
-      busy={busy}
-    >
-      {members.map((member) => (
-        <tr key={member.id}>
-          <th scope="row">
-            <Who member={member} me={me} />
-          </th>
-          <td className={table.nowrap}>{roles[member.role]}</td>
-          <td className={table.nowrap}>
-            <State member={member} />
-            {member.second_factor && <span className={styles.factor}>{words.factor}</span>}
-            {member.factor_reset_by && (
-              <span className={styles.factor}>{words.resetRequested(member.factor_reset_by)}</span>
-            )}
-          </td>
-          <td className={styles.tokens} data-label={words.tokens}>
-            <Tokens {...member.tokens} />
-          </td>
-          <td className={cx(table.nowrap, table.quiet, styles.last)} data-label={dateLabel(member)}>
-            <LastSignIn member={member} />
-          </td>
-          <td className={cx(table.narrow, styles.menu)}>
-            <MemberMenu
-              member={member}
-              singleSignOn={singleSignOn}
-              refused={refusalReason(me, member) !== undefined}
-              resettable={mayResetFactor(me, member)}
-              {...actions}
-            />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <tr>
+      <th scope="row">
+        <Who member={member} me={me} />
+      </th>
+      <td className={table.nowrap}>{roles[member.role]}</td>
+      <td className={table.nowrap}>
+        <State member={member} />
+        {member.second_factor && <span className={styles.factor}>{words.factor}</span>}
+        {member.factor_reset_by && (
+          <span className={styles.factor}>{words.resetRequested(member.factor_reset_by)}</span>
+        )}
+      </td>
+      <td className={styles.tokens} data-label={words.tokens}>
+        <Tokens {...member.tokens} />
+      </td>
+      <td className={cx(table.nowrap, table.quiet, styles.last)} data-label={dateLabel(member)}>
+        <LastSignIn member={member} />
+      </td>
+      <td className={cx(table.narrow, styles.menu)}>
+        <MemberMenu {...props} />
+      </td>
+    </tr>
   )
 }
 
