@@ -1,14 +1,13 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { useNavigate } from 'react-router'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { FieldErrorText, TextArea, TextField } from '@/components/Field'
+import { TextArea, TextField } from '@/components/Field'
 import { call, errorsByField, type Group } from '@/lib/api'
 import { useRequestId } from '@/lib/api/useRequestId'
-import { type FormErrors, useForm } from '@/lib/ui/form'
+import { type FormErrors, fieldOf, useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
-import styles from '../members/Dialogs.module.css'
 import { typedTokens } from '../members/limit'
+import { FormDialog } from '../parts/FormDialog'
 import { refreshGroups } from '../queries'
 import { group } from '../texts'
 
@@ -27,8 +26,7 @@ export function GroupForm({ group, onClose }: { group?: Group; onClose: () => vo
     token_limit: group?.token_limit === undefined ? '' : String(group.token_limit),
   })
   const requestId = useRequestId()
-  const id = useId()
-  const { values, errors, rest, busy, change, form } = useForm({
+  const { values, errors, change, ...form } = useForm({
     initial: () => initial,
     check: checkValues,
     send: async (values) => {
@@ -47,48 +45,34 @@ export function GroupForm({ group, onClose }: { group?: Group; onClose: () => vo
     },
     explain: (cause) => errorsByField(cause, (field) => names.find((name) => name === field)),
   })
+  const fields = { values, errors, onChange: change }
   const provided = group?.source === 'scim'
   return (
-    <ConfirmDialog
+    <FormDialog
       title={group ? words.edit : words.add}
-      confirm={group ? words.save : words.create}
-      form={id}
-      busy={busy}
+      submit={group ? words.save : words.create}
+      form={form}
       onClose={onClose}
     >
-      <form className={styles.body} id={id} {...form}>
-        <TextField
-          label={words.name}
-          hint={provided && words.nameProvided}
-          disabled={provided}
-          value={values.name}
-          maxLength={100}
-          autoComplete="off"
-          error={errors.name}
-          onChange={({ target }) => change({ name: target.value })}
-        />
-        <TextArea
-          label={words.description}
-          optional
-          value={values.description}
-          maxLength={1000}
-          error={errors.description}
-          onChange={({ target }) => change({ description: target.value })}
-        />
-        <TextField
-          label={words.limit}
-          optional
-          hint={words.limitHint}
-          value={values.token_limit}
-          inputMode="numeric"
-          autoComplete="off"
-          maxLength={30}
-          error={errors.token_limit}
-          onChange={({ target }) => change({ token_limit: target.value })}
-        />
-        <div role="alert">{rest && <FieldErrorText>{rest}</FieldErrorText>}</div>
-      </form>
-    </ConfirmDialog>
+      <TextField
+        label={words.name}
+        hint={provided && words.nameProvided}
+        disabled={provided}
+        maxLength={100}
+        autoComplete="off"
+        {...fieldOf(fields, 'name')}
+      />
+      <TextArea label={words.description} optional maxLength={1000} {...fieldOf(fields, 'description')} />
+      <TextField
+        label={words.limit}
+        optional
+        hint={words.limitHint}
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={30}
+        {...fieldOf(fields, 'token_limit')}
+      />
+    </FormDialog>
   )
 }
 

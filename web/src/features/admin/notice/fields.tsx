@@ -1,90 +1,71 @@
 import { Select, TextArea, TextField } from '@/components/Field'
 import type { ManagedNotice } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
+import { type Fields, fieldOf } from '@/lib/ui/form'
 import { formatNumber } from '@/lib/ui/numbers'
 import { formatJapan, fromJapan } from '../format'
 import { notices, notice as words } from '../texts'
 import styles from './Notice.module.css'
-import { limits, type NoticeErrors, type NoticeValues } from './noticeForm'
+import { limits, type NoticeValues } from './noticeForm'
 
-const { fields } = words
+const { fields: labels } = words
 
-interface NoticeFieldsProps {
+interface NoticeFieldsProps extends Fields<NoticeValues> {
   /** The notice being changed. */
   notice: ManagedNotice | undefined
-  values: NoticeValues
-  errors: NoticeErrors
-  onChange: (next: Partial<NoticeValues>) => void
 }
 
 /** The fields of a notice. */
-export function NoticeFields(props: NoticeFieldsProps) {
-  const { values, errors, onChange } = props
+export function NoticeFields(fields: NoticeFieldsProps) {
+  const length = [...fields.values.body].length
   return (
     <>
-      <TextField
-        label={fields.title}
-        value={values.title}
-        error={errors.title}
-        maxLength={limits.title}
-        onChange={(event) => onChange({ title: event.target.value })}
-      />
+      <TextField label={labels.title} maxLength={limits.title} {...fieldOf(fields, 'title')} />
       <TextArea
-        label={fields.body}
+        label={labels.body}
         optional
         hint={
           <>
-            {fields.bodyHint} {words.count(formatNumber([...values.body].length), formatNumber(limits.body))}
+            {labels.bodyHint} {words.count(formatNumber(length), formatNumber(limits.body))}
           </>
         }
-        error={errors.body}
         rows={6}
-        value={values.body}
-        onChange={(event) => onChange({ body: event.target.value })}
+        {...fieldOf(fields, 'body')}
       />
       <TextField
-        label={fields.url}
+        label={labels.url}
         optional
-        hint={fields.urlHint}
-        error={errors.url}
+        hint={labels.urlHint}
         type="url"
         inputMode="url"
-        value={values.url}
-        onChange={(event) => onChange({ url: event.target.value })}
+        {...fieldOf(fields, 'url')}
       />
-      <Choices {...props} />
-      <Times {...props} />
+      <Choices {...fields} />
+      <Times {...fields} />
     </>
   )
 }
 
-function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
-  const published = notice?.state === 'published'
+function Choices(fields: NoticeFieldsProps) {
+  const published = fields.notice?.state === 'published'
   return (
     <div className={styles.pair}>
+      <Select label={labels.level} {...fieldOf(fields, 'level')} options={Object.entries(notices.levels)} />
       <Select
-        label={fields.level}
-        error={errors.level}
-        value={values.level}
-        onChange={(event) => onChange({ level: event.target.value as NoticeValues['level'] })}
-        options={Object.entries(notices.levels)}
-      />
-      <Select
-        label={fields.audience}
-        error={errors.audience}
-        hint={published && fields.fixed}
+        label={labels.audience}
+        hint={published && labels.fixed}
         disabled={published}
-        value={values.audience}
-        onChange={(event) => onChange({ audience: event.target.value as NoticeValues['audience'] })}
+        {...fieldOf(fields, 'audience')}
         options={Object.entries(notices.audiences)}
       />
     </div>
   )
 }
 
-function Times({ notice, values, errors, onChange }: NoticeFieldsProps) {
+function Times(fields: NoticeFieldsProps) {
+  const { notice, values } = fields
   const published = notice?.state === 'published'
-  const from = published ? fields.fixed : notice ? fields.fromScheduled : fields.fromHint
+  const from = published ? labels.fixed : notice ? labels.fromScheduled : labels.fromHint
   // In words, because a browser shows the fields in its own language.
   const inWords = (value: string) => {
     const at = fromJapan(value)
@@ -93,24 +74,20 @@ function Times({ notice, values, errors, onChange }: NoticeFieldsProps) {
   return (
     <div className={cx(styles.pair, styles.times)}>
       <TextField
-        label={fields.from}
+        label={labels.from}
         optional={!published}
         type="datetime-local"
         hint={published ? from : (inWords(values.from) ?? from)}
-        error={errors.from}
         disabled={published}
-        value={values.from}
-        onChange={(event) => onChange({ from: event.target.value })}
+        {...fieldOf(fields, 'from')}
       />
       <TextField
-        label={fields.to}
+        label={labels.to}
         optional
         type="datetime-local"
-        hint={inWords(values.to) ?? fields.toHint}
-        error={errors.to}
+        hint={inWords(values.to) ?? labels.toHint}
         min={values.from}
-        value={values.to}
-        onChange={(event) => onChange({ to: event.target.value })}
+        {...fieldOf(fields, 'to')}
       />
     </div>
   )

@@ -1,46 +1,24 @@
 import { Select, TextField } from '@/components/Field'
 import type { OidcConfig } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { AttributeField } from '../saml/fields'
+import { type Fields, fieldOf } from '@/lib/ui/form'
+import { AttributeField, exact, UrlField } from '../saml/fields'
 import styles from '../saml/Saml.module.css'
 import { oidcEdit as words } from '../texts'
-import type { OidcErrors, OidcValues } from './oidcForm'
+import type { OidcValues } from './oidcForm'
 
-interface FieldsProps {
+interface FieldsProps extends Fields<OidcValues> {
   config: OidcConfig
-  values: OidcValues
-  errors: OidcErrors
-  onChange: (next: Partial<OidcValues>) => void
 }
 
-/** Attributes of a field for a value that no dictionary knows. */
-const exact = { spellCheck: false, autoCapitalize: 'off', autoComplete: 'off' } as const
-
 /** The identity provider and the client. */
-export function ProviderFields({ config, values, errors, onChange }: FieldsProps) {
+export function ProviderFields(fields: FieldsProps) {
+  const { config, values, onChange } = fields
   return (
     <fieldset className={styles.group}>
       <legend>{words.source}</legend>
-      <TextField
-        {...exact}
-        label={words.issuer}
-        hint={words.issuerHint}
-        type="url"
-        inputMode="url"
-        maxLength={2048}
-        placeholder="https://"
-        value={values.issuer}
-        error={errors.issuer}
-        onChange={(event) => onChange({ issuer: event.target.value })}
-      />
-      <TextField
-        {...exact}
-        label={words.clientId}
-        maxLength={512}
-        value={values.clientId}
-        error={errors.clientId}
-        onChange={(event) => onChange({ clientId: event.target.value })}
-      />
+      <UrlField label={words.issuer} hint={words.issuerHint} {...fieldOf(fields, 'issuer')} />
+      <TextField {...exact} label={words.clientId} maxLength={512} {...fieldOf(fields, 'clientId')} />
       <TextField
         {...exact}
         label={words.secret}
@@ -50,9 +28,7 @@ export function ProviderFields({ config, values, errors, onChange }: FieldsProps
         autoComplete="new-password"
         maxLength={512}
         disabled={values.removeSecret}
-        value={values.secret}
-        error={errors.secret}
-        onChange={(event) => onChange({ secret: event.target.value })}
+        {...fieldOf(fields, 'secret')}
       />
       {config.has_client_secret && (
         <div className={styles.domains}>
@@ -70,16 +46,14 @@ export function ProviderFields({ config, values, errors, onChange }: FieldsProps
         label={words.scopes}
         hint={words.scopesHint}
         maxLength={512}
-        value={values.scopes}
-        error={errors.scopes}
-        onChange={(event) => onChange({ scopes: event.target.value })}
+        {...fieldOf(fields, 'scopes')}
       />
     </fieldset>
   )
 }
 
 /** The claims with the address, the name and the groups. */
-export function ClaimFields({ values, errors, onChange }: FieldsProps) {
+export function ClaimFields(fields: FieldsProps) {
   return (
     <fieldset className={styles.group}>
       <legend>{words.claims}</legend>
@@ -88,51 +62,37 @@ export function ClaimFields({ values, errors, onChange }: FieldsProps) {
         hint={words.emailHint}
         optional={false}
         common={['email', 'preferred_username', 'upn']}
-        value={values.email}
-        error={errors.email}
-        onChange={(email) => onChange({ email })}
+        {...fieldOf(fields, 'email')}
       />
       <AttributeField
         label={words.name}
         hint={words.nameHint}
         common={['name', 'preferred_username']}
-        value={values.name}
-        error={errors.name}
-        onChange={(name) => onChange({ name })}
+        {...fieldOf(fields, 'name')}
       />
       <AttributeField
         label={words.groups}
         hint={words.groupsHint}
         common={['groups']}
-        value={values.groups}
-        error={errors.groups}
-        onChange={(groups) => onChange({ groups })}
+        {...fieldOf(fields, 'groups')}
       />
     </fieldset>
   )
 }
 
 /** The requirements on the authentication. */
-export function RequestFields({ values, errors, onChange }: FieldsProps) {
+export function RequestFields(fields: FieldsProps) {
   return (
     <fieldset className={styles.group}>
       <legend>{words.request}</legend>
-      <Select
-        label={words.prompt}
-        value={values.prompt}
-        error={errors.prompt}
-        onChange={(event) => onChange({ prompt: event.target.value })}
-        options={Object.entries(words.prompts)}
-      />
+      <Select label={words.prompt} {...fieldOf(fields, 'prompt')} options={Object.entries(words.prompts)} />
       <TextField
         {...exact}
         label={words.acr}
         optional
         hint={words.acrHint}
         maxLength={512}
-        value={values.acr}
-        error={errors.acr}
-        onChange={(event) => onChange({ acr: event.target.value })}
+        {...fieldOf(fields, 'acr')}
       />
       <TextField
         {...exact}
@@ -141,9 +101,7 @@ export function RequestFields({ values, errors, onChange }: FieldsProps) {
         hint={words.maxAgeHint}
         inputMode="numeric"
         maxLength={7}
-        value={values.maxAge}
-        error={errors.maxAge}
-        onChange={(event) => onChange({ maxAge: event.target.value })}
+        {...fieldOf(fields, 'maxAge')}
       />
     </fieldset>
   )

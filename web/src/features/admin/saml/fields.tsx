@@ -1,27 +1,27 @@
-import { FileText } from 'lucide-react'
-import { type ChangeEvent, useId, useRef, useState } from 'react'
-import { Button } from '@/components/Button'
+import { type ComponentProps, useId } from 'react'
 import { ChoiceChip } from '@/components/Chip'
-import { FieldErrorText, TextArea, TextField } from '@/components/Field'
+import { FieldErrorText, TextField } from '@/components/Field'
 import type { SamlConfig } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
+import { type Fields, fieldOf } from '@/lib/ui/form'
 import { formatNumber } from '@/lib/ui/numbers'
+import { FileField } from '../parts/FileField'
 import { samlEdit as words } from '../texts'
 import { certificateText } from './certificates'
 import { MAX_METADATA, summarizeMetadata } from './metadata'
 import styles from './Saml.module.css'
-import { type SamlErrors, type SamlValues, ways } from './samlForm'
+import { type SamlValues, ways } from './samlForm'
 
-interface FieldsProps {
+interface FieldsProps extends Fields<SamlValues> {
   config: SamlConfig
-  values: SamlValues
-  errors: SamlErrors
-  onChange: (next: Partial<SamlValues>) => void
 }
 
+/** Attributes of a field for a value that no dictionary knows. */
+export const exact = { spellCheck: false, autoCapitalize: 'off', autoComplete: 'off' } as const
+
 /** The identity provider's settings: by metadata, or field by field. */
-export function SourceFields(props: FieldsProps) {
-  const { values, errors, onChange } = props
+export function SourceFields(fields: FieldsProps) {
+  const { values, onChange } = fields
   return (
     <fieldset className={styles.group}>
       <legend>{words.source}</legend>
@@ -33,98 +33,54 @@ export function SourceFields(props: FieldsProps) {
         ))}
       </div>
       {values.way === 'url' && (
-        <UrlField
-          label={words.url}
-          hint={words.urlHint}
-          value={values.url}
-          error={errors.url}
-          onChange={(url) => onChange({ url })}
-        />
+        <UrlField label={words.url} hint={words.urlHint} {...fieldOf(fields, 'url')} />
       )}
-      {values.way === 'metadata' && <MetadataField {...props} />}
-      {values.way === 'fields' && <SingleFields {...props} />}
+      {values.way === 'metadata' && <MetadataField {...fields} />}
+      {values.way === 'fields' && <SingleFields {...fields} />}
     </fieldset>
   )
 }
 
-interface UrlFieldProps {
-  label: string
-  hint?: string
-  value: string
-  error: string | undefined
-  onChange: (value: string) => void
+/** A field for a URL of the identity provider. */
+export function UrlField(field: ComponentProps<typeof TextField>) {
+  return (
+    <TextField {...exact} {...field} type="url" inputMode="url" maxLength={2048} placeholder="https://" />
+  )
 }
 
-function UrlField({ onChange, ...field }: UrlFieldProps) {
+function MetadataField(fields: FieldsProps) {
+  const { config, values, onChange } = fields
+  const glance = summarizeMetadata(values.xml)
   return (
-    <TextField
-      {...field}
-      type="url"
-      inputMode="url"
+    <FileField
+      className={styles.mono}
+      label={words.xml}
+      hint={config.idp_entity_id === '' ? words.xmlHint : words.xmlKept}
       spellCheck={false}
       autoCapitalize="off"
-      autoComplete="off"
-      maxLength={2048}
-      placeholder="https://"
-      onChange={(event) => onChange(event.target.value)}
+      rows={8}
+      {...fieldOf(fields, 'xml')}
+      file={{
+        label: words.file,
+        accept: '.xml,text/xml,application/xml,application/samlmetadata+xml',
+        most: MAX_METADATA,
+        tooBig: words.fileTooBig,
+        unreadable: words.fileUnreadable,
+      }}
+      note={glance.kind === 'found' ? `${words.found}：${glance.entityId}` : ''}
+      onRead={(bytes) => onChange({ xml: new TextDecoder('utf-8', { fatal: true }).decode(bytes) })}
     />
   )
 }
 
-function MetadataField({ config, values, errors, onChange }: FieldsProps) {
-  const [fileError, setFileError] = useState<string>()
-  const glance = summarizeMetadata(values.xml)
-  return (
-    <>
-      <TextArea
-        className={styles.mono}
-        label={words.xml}
-        hint={config.idp_entity_id === '' ? words.xmlHint : words.xmlKept}
-        spellCheck={false}
-        autoCapitalize="off"
-        rows={8}
-        value={values.xml}
-        error={errors.xml ?? fileError}
-        onChange={(event) => {
-          setFileError(undefined)
-          onChange({ xml: event.target.value })
-        }}
-      />
-      <FileButton
-        label={words.file}
-        accept=".xml,text/xml,application/xml,application/samlmetadata+xml"
-        most={MAX_METADATA}
-        tooBig={words.fileTooBig}
-        note={glance.kind === 'found' ? `${words.found}：${glance.entityId}` : ''}
-        onError={setFileError}
-        onRead={(bytes) => onChange({ xml: new TextDecoder('utf-8', { fatal: true }).decode(bytes) })}
-      />
-    </>
-  )
-}
-
-function SingleFields({ config, values, errors, onChange }: FieldsProps) {
-  const [fileError, setFileError] = useState<string>()
+function SingleFields(fields: FieldsProps) {
+  const { config, values, onChange } = fields
   const kept = config.idp_certificates.length
   return (
     <>
-      <TextField
-        label={words.entity}
-        spellCheck={false}
-        autoCapitalize="off"
-        autoComplete="off"
-        maxLength={1024}
-        value={values.entityId}
-        error={errors.entityId}
-        onChange={(event) => onChange({ entityId: event.target.value })}
-      />
-      <UrlField
-        label={words.sso}
-        value={values.ssoUrl}
-        error={errors.ssoUrl}
-        onChange={(ssoUrl) => onChange({ ssoUrl })}
-      />
-      <TextArea
+      <TextField {...exact} label={words.entity} maxLength={1024} {...fieldOf(fields, 'entityId')} />
+      <UrlField label={words.sso} {...fieldOf(fields, 'ssoUrl')} />
+      <FileField
         className={styles.mono}
         label={words.certificates}
         optional={kept > 0}
@@ -133,19 +89,14 @@ function SingleFields({ config, values, errors, onChange }: FieldsProps) {
         spellCheck={false}
         autoCapitalize="off"
         rows={5}
-        value={values.certificates}
-        error={errors.certificates ?? fileError}
-        onChange={(event) => {
-          setFileError(undefined)
-          onChange({ certificates: event.target.value })
+        {...fieldOf(fields, 'certificates')}
+        file={{
+          label: words.certificateFile,
+          accept: '.pem,.crt,.cer,.der,application/x-x509-ca-cert,application/x-pem-file',
+          most: 65_536,
+          tooBig: words.fileUnreadable,
+          unreadable: words.fileUnreadable,
         }}
-      />
-      <FileButton
-        label={words.certificateFile}
-        accept=".pem,.crt,.cer,.der,application/x-x509-ca-cert,application/x-pem-file"
-        most={65_536}
-        tooBig={words.fileUnreadable}
-        onError={setFileError}
         onRead={(bytes) =>
           onChange({
             certificates: [values.certificates.trim(), certificateText(bytes)].filter(Boolean).join('\n'),
@@ -153,51 +104,6 @@ function SingleFields({ config, values, errors, onChange }: FieldsProps) {
         }
       />
     </>
-  )
-}
-
-interface FileButtonProps {
-  label: string
-  accept: string
-  /** The maximum size of a file, in bytes. */
-  most: number
-  tooBig: string
-  note?: string
-  /** Receives the error of a file, or undefined when another one is chosen. */
-  onError: (message: string | undefined) => void
-  onRead: (bytes: Uint8Array) => void
-}
-
-function FileButton({ label, accept, most, tooBig, note, onError, onRead }: FileButtonProps) {
-  const input = useRef<HTMLInputElement>(null)
-  const read = async (event: ChangeEvent<HTMLInputElement>) => {
-    const file = event.target.files?.[0]
-    event.target.value = ''
-    if (file === undefined) return
-    onError(undefined)
-    if (file.size > most) return onError(tooBig)
-    try {
-      onRead(new Uint8Array(await file.arrayBuffer()))
-    } catch {
-      onError(words.fileUnreadable)
-    }
-  }
-  return (
-    <div className={styles.file}>
-      <input
-        ref={input}
-        type="file"
-        accept={accept}
-        hidden
-        aria-label={label}
-        onChange={(event) => void read(event)}
-      />
-      <Button size="sm" onClick={() => input.current?.click()}>
-        <FileText size={15} aria-hidden />
-        {label}
-      </Button>
-      <span role="status">{note}</span>
-    </div>
   )
 }
 
@@ -209,7 +115,7 @@ const emailAttributes = [
 const nameAttributes = ['displayName', 'name', 'http://schemas.microsoft.com/identity/claims/displayname']
 
 /** The attributes with the address and the name. */
-export function AttributeFields({ values, errors, onChange }: FieldsProps) {
+export function AttributeFields(fields: FieldsProps) {
   return (
     <fieldset className={styles.group}>
       <legend>{words.attributes}</legend>
@@ -217,45 +123,31 @@ export function AttributeFields({ values, errors, onChange }: FieldsProps) {
         label={words.email}
         hint={words.emailHint}
         common={emailAttributes}
-        value={values.emailAttribute}
-        error={errors.emailAttribute}
-        onChange={(emailAttribute) => onChange({ emailAttribute })}
+        {...fieldOf(fields, 'emailAttribute')}
       />
       <AttributeField
         label={words.name}
         hint={words.nameHint}
         common={nameAttributes}
-        value={values.nameAttribute}
-        error={errors.nameAttribute}
-        onChange={(nameAttribute) => onChange({ nameAttribute })}
+        {...fieldOf(fields, 'nameAttribute')}
       />
     </fieldset>
   )
 }
 
-interface AttributeFieldProps {
+interface AttributeFieldProps extends ReturnType<typeof fieldOf<SamlValues, 'emailAttribute'>> {
   label: string
   hint: string
   optional?: boolean
   common: readonly string[]
-  value: string
-  error: string | undefined
-  onChange: (value: string) => void
 }
 
 /** A field for the name of a value that the identity provider sends, with common names. */
-export function AttributeField({
-  label,
-  hint,
-  optional = true,
-  common,
-  value,
-  error,
-  onChange,
-}: AttributeFieldProps) {
+export function AttributeField({ hint, optional = true, common, ...field }: AttributeFieldProps) {
   return (
     <TextField
-      label={label}
+      {...exact}
+      {...field}
       optional={optional}
       hint={
         <>
@@ -263,20 +155,19 @@ export function AttributeField({
           <span className={styles.suggestions}>
             {words.common}
             {common.map((item) => (
-              <button key={item} type="button" className={styles.suggestion} onClick={() => onChange(item)}>
+              <button
+                key={item}
+                type="button"
+                className={styles.suggestion}
+                onClick={() => field.onChange({ target: { value: item } })}
+              >
                 {item}
               </button>
             ))}
           </span>
         </>
       }
-      spellCheck={false}
-      autoCapitalize="off"
-      autoComplete="off"
       maxLength={256}
-      value={value}
-      error={error}
-      onChange={(event) => onChange(event.target.value)}
     />
   )
 }

@@ -1,22 +1,19 @@
-import { type FormEvent, useId, useState } from 'react'
 import { Chooser } from '@/components/Chooser'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { FieldErrorText, PasswordField, Select, TextField } from '@/components/Field'
+import { PasswordField, Select, TextField } from '@/components/Field'
 import { groupsQuery } from '@/entities/group/groups'
 import {
-  ApiError,
   call,
-  errorMessage,
+  errorsByField,
   type SkillGroup,
   type ToolServer,
   type ToolServerAuth,
   type ToolServerPutRequest,
 } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { useTask } from '@/lib/ui/task'
+import { type Fields, fieldOf, useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
-import styles from '../members/Dialogs.module.css'
+import { FormDialog } from '../parts/FormDialog'
 import { storeToolServer } from '../queries'
 import { tools } from '../texts'
 import tool from './Tools.module.css'
@@ -30,8 +27,8 @@ interface Values {
   name: string
   url: string
   auth: ToolServerAuth
-  headerName: string
-  clientId: string
+  header_name: string
+  client_id: string
   secret: string
   enabled: boolean
   everyone: boolean
@@ -39,63 +36,49 @@ interface Values {
 }
 
 interface FieldsProps {
-  values: Values
   server: ToolServer | undefined
-  errorOf: (field: string) => string | undefined
-  set: (change: Partial<Values>) => void
+  fields: Fields<Values>
 }
 
 /** A dialog to add a server, or to edit one. */
 export function ServerForm({ server, onClose }: { server?: ToolServer; onClose: () => void }) {
-  const [values, setValues] = useState(() => valuesOf(server))
-  const [error, setError] = useState<unknown>(null)
-  const { busy, run } = useTask()
-  const form = useId()
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    const missing = required.filter((field) => values[field].trim() === '')
-    if (missing.length > 0) return setError(new ApiError(400, { errors: missing.map(missingError) }))
-    await run(async () => {
+  const { values, errors, change, ...form } = useForm<Values>({
+    initial: () => valuesOf(server),
+    check: (next) => {
+      const missing = required.filter((name) => next[name].trim() === '')
+      return Object.fromEntries(missing.map((name) => [name, words.required(words[name])]))
+    },
+    send: async (next) => {
       const saved = server
-        ? await call('editToolServer', { tool_server_id: server.id, body: changesTo(server, values) })
-        : await call('addToolServer', { body: { key: values.key, ...bodyOf(values) } })
+        ? await call('editToolServer', { tool_server_id: server.id, body: changesTo(server, next) })
+        : await call('addToolServer', { body: { key: next.key, ...bodyOf(next) } })
       await storeToolServer(saved)
       toast(server ? words.saved(saved.name) : words.created(saved.name), { tone: 'success' })
       onClose()
-    }, setError)
-  }
-  const fields: FieldsProps = {
-    values,
-    server,
-    errorOf: (field) => (error instanceof ApiError ? error.field(field) : undefined),
-    set: (change) => {
-      setValues({ ...values, ...change })
-      setError(null)
     },
-  }
+    explain: (cause) => errorsByField(cause, nameOf),
+  })
+  const props = { server, fields: { values, errors, onChange: change } }
   return (
-    <ConfirmDialog
+    <FormDialog
       title={server ? words.edit : words.add}
-      confirm={server ? words.save : words.create}
+      submit={server ? words.save : words.create}
       form={form}
-      busy={busy}
       onClose={onClose}
     >
-      <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
-        <Place {...fields} />
-        <SignIn {...fields} />
-        <Audience {...fields} />
-        <div role="alert">
-          {error !== null && !(error instanceof ApiError && error.fields.length > 0) && (
-            <FieldErrorText>{errorMessage(error)}</FieldErrorText>
-          )}
-        </div>
-      </form>
-    </ConfirmDialog>
+      <Place {...props} />
+      <SignIn {...props} />
+      <Audience {...props} />
+    </FormDialog>
   )
 }
 
-const missingError = (field: (typeof required)[number]) => ({ field, message: words.required(words[field]) })
+const shown = ['key', 'name', 'url', 'auth', 'header_name', 'client_id', 'secret'] as const
+
+/** nameOf returns the name of the value that is sent in a field of the request. */
+function nameOf(field: string): keyof Values | undefined {
+  return field === 'group_ids' ? 'groups' : shown.find((name) => name === field)
+}
 
 function valuesOf(server: ToolServer | undefined): Values {
   return {
@@ -103,8 +86,8 @@ function valuesOf(server: ToolServer | undefined): Values {
     name: server?.name ?? '',
     url: server?.url ?? '',
     auth: server?.auth ?? 'none',
-    headerName: server?.header_name ?? '',
-    clientId: server?.client_id ?? '',
+    header_name: server?.header_name ?? '',
+    client_id: server?.client_id ?? '',
     secret: '',
     enabled: server?.enabled ?? true,
     everyone: server?.everyone ?? true,
@@ -118,8 +101,8 @@ function bodyOf(values: Values) {
     name: values.name,
     url: values.url,
     auth: values.auth,
-    ...(values.auth === 'header' && { header_name: values.headerName }),
-    ...(values.auth === 'oauth' && { client_id: values.clientId }),
+    ...(values.auth === 'header' && { header_name: values.header_name }),
+    ...(values.auth === 'oauth' && { client_id: values.client_id }),
     ...(values.auth !== 'none' && values.secret !== '' && { secret: values.secret }),
     ...audienceOf(values),
   }
@@ -139,116 +122,103 @@ function changesTo(server: ToolServer, values: Values): ToolServerPutRequest {
     : { ...body, ...audienceOf(values) }
 }
 
-function Place({ values, server, errorOf, set }: FieldsProps) {
+function Place({ server, fields }: FieldsProps) {
   return (
     <>
-      <TextField
-        label={words.name}
-        value={values.name}
-        maxLength={100}
-        autoComplete="off"
-        error={errorOf('name')}
-        onChange={(event) => set({ name: event.target.value })}
-      />
+      <TextField label={words.name} maxLength={100} autoComplete="off" {...fieldOf(fields, 'name')} />
       <TextField
         label={words.url}
         hint={words.urlHint}
         type="url"
-        value={values.url}
         maxLength={2048}
         autoComplete="off"
-        error={errorOf('url')}
-        onChange={(event) => set({ url: event.target.value })}
+        {...fieldOf(fields, 'url')}
       />
       {!server && (
         <TextField
           label={words.key}
           hint={words.keyHint}
-          value={values.key}
           maxLength={24}
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}
-          error={errorOf('key')}
-          onChange={(event) => set({ key: event.target.value })}
+          {...fieldOf(fields, 'key')}
         />
       )}
     </>
   )
 }
 
-function SignIn({ values, server, errorOf, set }: FieldsProps) {
-  const kept = server?.has_secret && server.auth === values.auth
+function SignIn({ server, fields }: FieldsProps) {
+  const { auth, client_id } = fields.values
+  const kept = server?.has_secret && server.auth === auth
   return (
     <>
       <Select
         label={words.auth}
-        value={values.auth}
-        error={errorOf('auth')}
-        onChange={(event) => set({ auth: event.target.value as ToolServerAuth, secret: '' })}
-        options={auths.map((auth) => [auth, tools.server.auths[auth]])}
+        {...fieldOf(fields, 'auth')}
+        onChange={(event) => fields.onChange({ auth: event.target.value as ToolServerAuth, secret: '' })}
+        options={auths.map((name) => [name, tools.server.auths[name]])}
       />
-      {values.auth === 'header' && (
+      {auth === 'header' && (
         <TextField
           label={words.headerName}
           hint={words.headerHint}
-          value={values.headerName}
           maxLength={64}
           autoComplete="off"
-          error={errorOf('header_name')}
-          onChange={(event) => set({ headerName: event.target.value })}
+          {...fieldOf(fields, 'header_name')}
         />
       )}
-      {values.auth === 'oauth' && (
+      {auth === 'oauth' && (
         <TextField
           label={words.clientId}
           hint={words.clientHint}
           optional
-          value={values.clientId}
           maxLength={512}
           autoComplete="off"
-          error={errorOf('client_id')}
-          onChange={(event) => set({ clientId: event.target.value })}
+          {...fieldOf(fields, 'client_id')}
         />
       )}
-      {(values.auth === 'header' || (values.auth === 'oauth' && values.clientId !== '')) && (
+      {(auth === 'header' || (auth === 'oauth' && client_id !== '')) && (
         <PasswordField
-          label={values.auth === 'header' ? words.headerValue : words.clientSecret}
-          hint={kept ? words.kept : values.auth === 'header' && words.headerValueHint}
-          value={values.secret}
+          label={auth === 'header' ? words.headerValue : words.clientSecret}
+          hint={kept ? words.kept : auth === 'header' && words.headerValueHint}
           maxLength={4096}
           autoComplete="off"
-          error={errorOf('secret')}
-          onChange={(event) => set({ secret: event.target.value })}
+          {...fieldOf(fields, 'secret')}
         />
       )}
     </>
   )
 }
 
-function Audience({ values, server, errorOf, set }: FieldsProps) {
+function Audience({ server, fields: { values, errors, onChange } }: FieldsProps) {
   return (
     <>
       <Select
         label={words.audience}
         value={values.everyone ? 'everyone' : 'groups'}
-        onChange={(event) => set({ everyone: event.target.value === 'everyone' })}
-      >
-        <option value="everyone">{words.everyone}</option>
-        <option value="groups">{words.someGroups}</option>
-      </Select>
+        onChange={(event) => onChange({ everyone: event.target.value === 'everyone' })}
+        options={[
+          ['everyone', words.everyone],
+          ['groups', words.someGroups],
+        ]}
+      />
       {!values.everyone && (
         <Chooser
           words={words.groups}
           query={groupsQuery}
           chosen={values.groups}
-          error={errorOf('group_ids')}
-          onChange={(groups) => set({ groups })}
+          error={errors.groups}
+          onChange={(groups) => onChange({ groups })}
         />
       )}
       {server && (
         <label className={tool.check}>
-          <Checkbox checked={values.enabled} onChange={(event) => set({ enabled: event.target.checked })} />
+          <Checkbox
+            checked={values.enabled}
+            onChange={(event) => onChange({ enabled: event.target.checked })}
+          />
           {words.enabled}
         </label>
       )}

@@ -68,7 +68,12 @@ export function InviteMany({
         text={text}
         onText={onText}
       />
-      <RoleSelect me={me} label={words.roleWhere} value={role} onChange={onRole} />
+      <RoleSelect
+        me={me}
+        label={words.roleWhere}
+        value={role}
+        onChange={(event) => onRole(event.target.value as Role)}
+      />
       {invitees.length > 0 && <InvitePreview invitees={invitees} good={good.length} seatsLeft={seatsLeft} />}
     </InviteFrame>
   )

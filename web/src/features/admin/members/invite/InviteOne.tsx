@@ -1,7 +1,9 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { type ReactNode, useId, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText, TextField } from '@/components/Field'
-import { ApiError, firstErrorMessage, type NewMember } from '@/lib/api'
+import { ApiError, errorsByField, type NewMember } from '@/lib/api'
+import { useRequestId } from '@/lib/api/useRequestId'
+import { type FormErrors, fieldOf, useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { refreshMembers } from '../../queries'
 import { common, editing, inviting as words } from '../../texts'
@@ -12,55 +14,32 @@ import { RoleSelect } from '../RoleSelect'
 import { InviteFrame, type InviteProps } from './InviteFrame'
 import { problemOf, tidy } from './invitees'
 
-interface Errors {
-  email?: string | undefined
-  name?: string | undefined
-  other?: string | undefined
-}
+const names = ['email', 'name'] as const
 
 /** Invites one person by fields. */
 export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode }) {
-  const [person, setPerson] = useState<NewMember>({ email: '', name: '', role: 'general-user' })
-  const [errors, setErrors] = useState<Errors>({})
-  const [busy, setBusy] = useState(false)
-  const email = useRef<HTMLInputElement>(null)
-  const name = useRef<HTMLInputElement>(null)
-  // The same key until the input changes, so that a retry of a call that may have succeeded has no effect.
-  const key = useRef(crypto.randomUUID() as string)
-  const form = useId()
-
-  const set = (next: Partial<NewMember>) => {
-    key.current = crypto.randomUUID()
-    setPerson({ ...person, ...next })
-    setErrors({})
-  }
-  const fail = (next: Errors) => {
-    setErrors(next)
-    setBusy(false)
-    if (next.email) email.current?.focus()
-    else if (next.name) name.current?.focus()
-  }
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    if (busy) return
-    const clean = { ...person, email: person.email.normalize('NFKC').trim(), name: tidy(person.name) }
-    const wrong = check(clean, mayGrant(me))
-    if (wrong) return fail(wrong)
-    setBusy(true)
-    try {
-      const [answer] = await inviteMembers([clean], key.current)
+  const id = useId()
+  const requestId = useRequestId()
+  const attempt = useRef(0)
+  const { values, errors, rest, busy, change, form } = useForm<NewMember>({
+    initial: () => ({ email: '', name: '', role: 'general-user' }),
+    check: (next) => check(tidied(next), mayGrant(me)),
+    send: async (next) => {
+      const person = tidied(next)
+      const [answer] = await inviteMembers([person], requestId([attempt.current, person]))
       void refreshMembers()
-      if (answer?.result === 'invited') {
-        toast(words.invited(clean.name), { tone: 'success' })
-        return onClose()
+      if (answer?.result !== 'invited') {
+        // A failed call is retried with a new key, because the server would repeat the stored result.
+        attempt.current += 1
+        const message = `${words.results[answer?.result ?? 'failed']}。`
+        throw new ApiError(400, { errors: [{ field: 'email', message }] })
       }
-      // A failed call is retried with a new key, because the server would repeat the stored result.
-      key.current = crypto.randomUUID()
-      fail({ email: `${words.results[answer?.result ?? 'failed']}。` })
-    } catch (cause) {
-      fail(errorsOf(cause))
-    }
-  }
+      toast(words.invited(person.name), { tone: 'success' })
+      onClose()
+    },
+    explain: (cause) => errorsByField(cause, (field) => names.find((name) => field.endsWith(name))),
+  })
+  const fields = { values, errors, onChange: change }
 
   return (
     <InviteFrame
@@ -69,15 +48,14 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
       actions={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
-          <Button variant="primary" type="submit" form={form} loading={busy}>
+          <Button variant="primary" type="submit" form={id} loading={busy}>
             {words.submit}
           </Button>
         </>
       }
     >
-      <form className={styles.fields} id={form} noValidate onSubmit={(event) => void submit(event)}>
+      <form className={styles.fields} id={id} {...form}>
         <TextField
-          ref={email}
           label={words.email}
           type="email"
           inputMode="email"
@@ -85,44 +63,35 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
           autoCapitalize="off"
           spellCheck={false}
           placeholder={words.emailPlaceholder}
-          value={person.email}
-          error={errors.email}
-          onChange={(event) => set({ email: event.target.value })}
+          {...fieldOf(fields, 'email')}
         />
         <TextField
-          ref={name}
           label={words.name}
           autoComplete="off"
           placeholder={words.namePlaceholder}
-          value={person.name}
-          error={errors.name}
-          onChange={(event) => set({ name: event.target.value })}
+          {...fieldOf(fields, 'name')}
         />
         <RoleSelect
           me={me}
           label={words.role}
-          hint={editing.roleHints[person.role]}
-          value={person.role}
-          onChange={(role) => set({ role })}
+          hint={editing.roleHints[values.role]}
+          {...fieldOf(fields, 'role')}
         />
-        <div role="alert">{errors.other && <FieldErrorText>{errors.other}</FieldErrorText>}</div>
+        <div role="alert">{rest && <FieldErrorText>{rest}</FieldErrorText>}</div>
       </form>
     </InviteFrame>
   )
 }
 
-function check(person: NewMember, grant: boolean): Errors | null {
+function tidied({ email, name, role }: NewMember): NewMember {
+  return { email: email.normalize('NFKC').trim(), name: tidy(name), role }
+}
+
+function check(person: NewMember, grant: boolean): FormErrors<NewMember> {
   if (person.email === '') return { email: words.emailRequired }
   if (person.name === '') return { name: words.nameRequired }
   const problem = problemOf(person, grant)
-  if (problem === undefined) return null
+  if (problem === undefined) return {}
   const aboutName = problem === words.errors.longName || problem === words.errors.badName
   return aboutName ? { name: problem } : { email: problem }
-}
-
-function errorsOf(cause: unknown): Errors {
-  const fields = cause instanceof ApiError ? cause.fields : []
-  const of = (name: string) => fields.find(({ field }) => field.endsWith(name))?.message
-  const errors = { email: of('email'), name: of('name') }
-  return errors.email || errors.name ? errors : { other: firstErrorMessage(cause) }
 }
