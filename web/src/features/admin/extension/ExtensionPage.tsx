@@ -3,7 +3,7 @@ import { Download } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, type Extension } from '@/lib/api'
-import { CopyValue } from '../parts/CopyValue'
+import { CopyFact, CopyValue } from '../parts/CopyValue'
 import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Notice, Page, Section } from '../parts/Page'
 import { extensionQuery } from '../queries'
@@ -40,16 +40,10 @@ function Distributed({ extension }: { extension: Extension }) {
   return (
     <Section title={facts.title}>
       <BoxedFacts>
-        <Fact name={facts.id}>
-          <CopyValue label={facts.id} value={extension.id} />
-        </Fact>
+        <CopyFact name={facts.id} value={extension.id} />
         <Fact name={facts.version}>{extension.version}</Fact>
-        <Fact name={facts.update}>
-          <CopyValue label={facts.update} value={extension.update_url} />
-        </Fact>
-        <Fact name={facts.server}>
-          <CopyValue label={facts.server} value={extension.server_url} />
-        </Fact>
+        <CopyFact name={facts.update} value={extension.update_url} />
+        <CopyFact name={facts.server} value={extension.server_url} />
       </BoxedFacts>
     </Section>
   )

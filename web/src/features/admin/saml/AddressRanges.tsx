@@ -182,10 +182,11 @@ function OwnRanges({ use, error, value, onChange }: OwnRangesProps) {
         label={name}
         value={value === null ? 'app' : 'own'}
         onChange={(event) => onChange(event.target.value === 'app' ? null : '')}
-      >
-        <option value="app">{words.sameAsApp}</option>
-        <option value="own">{words.own}</option>
-      </Select>
+        options={[
+          ['app', words.sameAsApp],
+          ['own', words.own],
+        ]}
+      />
       {value !== null && (
         <Ranges
           label={words.label(name)}

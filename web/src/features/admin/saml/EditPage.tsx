@@ -1,12 +1,11 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { ArrowLeft } from 'lucide-react'
 import type { ReactNode, RefObject } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { BoxesLoading } from '../parts/Loading'
-import { Page } from '../parts/Page'
+import { BackLink, Page } from '../parts/Page'
 import { common } from '../texts'
 import styles from './Saml.module.css'
 
@@ -21,15 +20,7 @@ interface EditPageProps<Config> {
 /** The page that edits the settings of a protocol for single sign-on. */
 export function EditPage<Config>({ query, words, settings, children }: EditPageProps<Config>) {
   return (
-    <Page
-      title={words.title}
-      actions={
-        <ButtonLink to={settings}>
-          <ArrowLeft size={16} aria-hidden />
-          {words.back}
-        </ButtonLink>
-      }
-    >
+    <Page title={words.title} actions={<BackLink to={settings}>{words.back}</BackLink>}>
       <Loaded query={query} loading={<BoxesLoading heights={[300, 160]} />}>
         {children}
       </Loaded>

@@ -1,7 +1,7 @@
 import { Download } from 'lucide-react'
 import type { SamlConfig } from '@/lib/api'
 import { formatFull } from '@/lib/ui/dates'
-import { CopyValue } from '../parts/CopyValue'
+import { CopyFact } from '../parts/CopyValue'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { common, saml as words } from '../texts'
 import { Certificates } from './Certificates'
@@ -26,15 +26,9 @@ export function ServiceProvider({ config }: { config: SamlConfig }) {
       }
     >
       <BoxedFacts>
-        <Fact name={sp.entity}>
-          <CopyValue label={sp.entity} value={config.sp_entity_id} />
-        </Fact>
-        <Fact name={sp.acs}>
-          <CopyValue label={sp.acs} value={config.sp_acs_url} />
-        </Fact>
-        <Fact name={sp.metadata}>
-          <CopyValue label={sp.metadata} value={config.sp_metadata_url} />
-        </Fact>
+        <CopyFact name={sp.entity} value={config.sp_entity_id} />
+        <CopyFact name={sp.acs} value={config.sp_acs_url} />
+        <CopyFact name={sp.metadata} value={config.sp_metadata_url} />
       </BoxedFacts>
     </Section>
   )
@@ -53,18 +47,14 @@ export function IdentityProvider({ config }: { config: SamlConfig }) {
       <BoxedFacts>
         {config.idp_metadata_url !== '' && (
           <Fact name={idp.url}>
-            <Code value={config.idp_metadata_url} />
+            <code className={styles.code}>{config.idp_metadata_url}</code>
             {config.idp_metadata_read_at && (
               <p className={styles.quiet}>{idp.read(formatFull(config.idp_metadata_read_at))}</p>
             )}
           </Fact>
         )}
-        <Fact name={idp.entity}>
-          <Code value={config.idp_entity_id} />
-        </Fact>
-        <Fact name={idp.sso}>
-          <Code value={config.idp_sso_url} />
-        </Fact>
+        <CodeFact name={idp.entity} value={config.idp_entity_id} />
+        <CodeFact name={idp.sso} value={config.idp_sso_url} />
         <Fact name={idp.certificates}>
           {config.idp_certificates.length === 0 ? (
             <Unset />
@@ -83,24 +73,27 @@ export function Attributes({ config }: { config: SamlConfig }) {
   return (
     <Section title={attributes.title}>
       <BoxedFacts>
-        <Fact name={attributes.email}>
-          <Code value={config.email_attribute} empty={attributes.emailEmpty} />
-        </Fact>
-        <Fact name={attributes.name}>
-          <Code value={config.name_attribute} empty={attributes.nameEmpty} />
-        </Fact>
-        <Fact name={attributes.domains}>
-          {config.email_domains.length === 0 ? <Unset /> : config.email_domains.join('、')}
-        </Fact>
+        <CodeFact name={attributes.email} value={config.email_attribute} empty={attributes.emailEmpty} />
+        <CodeFact name={attributes.name} value={config.name_attribute} empty={attributes.nameEmpty} />
+        <DomainsFact name={attributes.domains} domains={config.email_domains} />
       </BoxedFacts>
     </Section>
   )
 }
 
-/** A value that is compared exactly, or a text for none. */
-export function Code({ value, empty }: { value: string; empty?: string }) {
-  if (value !== '') return <code className={styles.code}>{value}</code>
-  return empty ? <span>{empty}</span> : <Unset />
+/** One name and its value, which is compared exactly, or a text for none. */
+export function CodeFact({ name, value, empty }: { name: string; value: string; empty?: string }) {
+  return (
+    <Fact name={name}>
+      {value !== '' && <code className={styles.code}>{value}</code>}
+      {value === '' && (empty ? <span>{empty}</span> : <Unset />)}
+    </Fact>
+  )
+}
+
+/** The mail domains that may sign in. */
+export function DomainsFact({ name, domains }: { name: string; domains: readonly string[] }) {
+  return <Fact name={name}>{domains.length === 0 ? <Unset /> : domains.join('、')}</Fact>
 }
 
 /** The text for a value that is not set. */

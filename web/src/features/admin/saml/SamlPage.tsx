@@ -1,54 +1,31 @@
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { Pencil } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'react-router'
-import { ButtonLink } from '@/components/Button'
-import { Loaded } from '@/components/States'
 import type { SamlConfig } from '@/lib/api'
-import { meQuery } from '@/lib/api/queries'
 import { formatFull } from '@/lib/ui/dates'
-import { BoxesLoading } from '../parts/Loading'
-import { Notice, Page } from '../parts/Page'
+import { Notice } from '../parts/Page'
 import { samlQuery } from '../queries'
 import { saml as words } from '../texts'
-import { AddressRangesSection } from './AddressRanges'
 import { lastDay, validityOf } from './certificates'
-import { FactorPolicySection } from './FactorPolicy'
-import { Protocols } from './Protocols'
-import styles from './Saml.module.css'
+import { ProtocolPage } from './ProtocolPage'
 import { Attributes, IdentityProvider, ServiceProvider, Steps } from './SamlFacts'
 import { SamlStatus } from './SamlStatus'
-import { SessionLimitsSection } from './SessionLimits'
 import { TestResult } from './TestResult'
 
 /** Single sign-on: its status, the values to enter on both sides, and the result of a test. */
 export function SamlPage() {
-  const { data: me } = useSuspenseQuery(meQuery)
   const query = useQuery(samlQuery)
   const [params] = useSearchParams()
   const testId = params.get('test')
-  const mayEdit = me.role === 'organization-super-admin'
   return (
-    <Page
-      title={words.title}
-      lead={mayEdit ? undefined : words.readOnly}
-      actions={
-        mayEdit && (
-          <ButtonLink to="/admin/saml/edit">
-            <Pencil size={16} aria-hidden />
-            {words.edit}
-          </ButtonLink>
-        )
-      }
+    <ProtocolPage
+      query={query}
+      words={words}
+      edit="/admin/saml/edit"
+      heights={[96, 220, 180]}
+      result={(mayEdit) => testId && <TestResult id={testId} mayTest={mayEdit} />}
     >
-      <Protocols />
-      {testId && <TestResult id={testId} mayTest={mayEdit} />}
-      <Loaded query={query} loading={<BoxesLoading heights={[96, 220, 180]} />}>
-        {(config) => <Config config={config} mayEdit={mayEdit} />}
-      </Loaded>
-      <SessionLimitsSection mayEdit={mayEdit} />
-      <FactorPolicySection mayEdit={mayEdit} />
-      <AddressRangesSection mayEdit={mayEdit} />
-    </Page>
+      {(config, mayEdit) => <Config config={config} mayEdit={mayEdit} />}
+    </ProtocolPage>
   )
 }
 
@@ -67,7 +44,6 @@ function Config({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
       <ServiceProvider config={config} />
       <IdentityProvider config={config} />
       <Attributes config={config} />
-      {config.updated_at && <p className={styles.updated}>{words.updated(formatFull(config.updated_at))}</p>}
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
 import { firstErrorMessage } from '@/lib/api'
+import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './Saml.module.css'
 
@@ -28,21 +29,17 @@ interface SwitchDialogProps {
 
 /** Asks before single sign-on by a protocol is switched on or off. */
 export function SwitchDialog({ on, words, submit, onClose }: SwitchDialogProps) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const [error, setError] = useState<unknown>(null)
   const { title, items } = on ? words.turningOn : words.turningOff
 
-  const confirm = async () => {
-    setBusy(true)
+  const confirm = () => {
     setError(null)
-    try {
+    void run(async () => {
       await submit()
       toast(on ? words.turnedOn : words.turnedOff, { tone: 'success' })
       onClose()
-    } catch (cause) {
-      setError(cause)
-      setBusy(false)
-    }
+    }, setError)
   }
   return (
     <ConfirmDialog
@@ -50,7 +47,7 @@ export function SwitchDialog({ on, words, submit, onClose }: SwitchDialogProps) 
       confirm={on ? words.turnOn : words.turnOff}
       danger={!on}
       busy={busy}
-      onConfirm={() => void confirm()}
+      onConfirm={confirm}
       onClose={onClose}
     >
       <ul className={styles.consequences}>

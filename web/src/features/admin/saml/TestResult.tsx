@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { Loaded } from '@/components/States'
@@ -11,7 +10,7 @@ import table from '../parts/Table.module.css'
 import { samlTestQuery } from '../queries'
 import { saml } from '../texts'
 import styles from './Saml.module.css'
-import { startTest } from './SamlStatus'
+import { useSignInTest } from './SamlStatus'
 
 const words = saml.result
 
@@ -20,13 +19,8 @@ const words = saml.result
  */
 export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
   const query = useQuery(samlTestQuery(id))
-  const [busy, setBusy] = useState(false)
+  const { busy, start } = useSignInTest()
   const navigate = useNavigate()
-  const again = async () => {
-    setBusy(true)
-    await startTest()
-    setBusy(false)
-  }
   return (
     <section className={styles.result} aria-label={words.title}>
       <h2>{words.title}</h2>
@@ -40,7 +34,7 @@ export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
       </Loaded>
       <div className={styles.resultActions}>
         {mayTest && (
-          <Button size="sm" loading={busy} onClick={() => void again()}>
+          <Button size="sm" loading={busy} onClick={start}>
             {words.again}
           </Button>
         )}

@@ -1,9 +1,9 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Loaded } from '@/components/States'
 import { meQuery } from '@/lib/api/queries'
-import { CopyValue } from '../parts/CopyValue'
+import { CopyFact } from '../parts/CopyValue'
 import { BoxesLoading } from '../parts/Loading'
-import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
+import { BoxedFacts, Page, Section } from '../parts/Page'
 import { scimQuery } from '../queries'
 import { Steps } from '../saml/SamlFacts'
 import { scim as words } from '../texts'
@@ -23,9 +23,7 @@ export function ScimPage() {
             {mayEdit && config.tokens.length === 0 && <Steps steps={words.steps} />}
             <Section title={words.connection.title} lead={words.connection.lead}>
               <BoxedFacts>
-                <Fact name={words.connection.address}>
-                  <CopyValue label={words.connection.address} value={config.base_url} />
-                </Fact>
+                <CopyFact name={words.connection.address} value={config.base_url} />
               </BoxedFacts>
             </Section>
             <Tokens config={config} mayEdit={mayEdit} />
