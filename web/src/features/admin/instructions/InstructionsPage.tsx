@@ -5,12 +5,10 @@ import { TextArea } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { guidanceQuery, limits, saveInstructions } from '@/entities/guidance/guidance'
-import { errorMessage } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
+import { useSave } from '../parts/useSave'
 import { instructions as words } from '../texts'
 import styles from './InstructionsPage.module.css'
 
@@ -29,25 +27,20 @@ export function InstructionsPage() {
 function Form({ loaded }: { loaded: string }) {
   const [saved, setSaved] = useState(loaded)
   const [text, setText] = useState(loaded)
-  const { busy, run } = useTask()
   const released = useRef(false)
   const length = [...text].length
-  const save = async (event?: FormEvent) => {
-    event?.preventDefault()
-    if (busy || length > limits.instructions) return
-    await run(
-      async () => {
-        const stored = await saveInstructions(text)
-        setSaved(stored)
-        // Text typed during the request remains.
-        setText((now) => (now === text ? stored : now))
-        toast(words.saved, { tone: 'success' })
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
+  const { busy, save } = useSave(words, async () => {
+    const stored = await saveInstructions(text)
+    setSaved(stored)
+    // Text typed during the request remains.
+    setText((now) => (now === text ? stored : now))
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (length <= limits.instructions) void save()
   }
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void save(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
       <TextArea
         className={styles.text}
         label={words.label}

@@ -3,11 +3,10 @@ import { type FormEvent, useId, useState } from 'react'
 import { Button } from '@/components/Button'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Select, TextField } from '@/components/Field'
-import { call, errorMessage } from '@/lib/api'
+import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { formatNumber } from '@/lib/ui/numbers'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { useSave } from '../parts/useSave'
 import { memberLimitQuery, refreshMembers } from '../queries'
 import { memberLimit as words } from '../texts'
 import styles from './Dialogs.module.css'
@@ -39,35 +38,32 @@ function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: (
   const [limited, setLimited] = useState(saved !== undefined)
   const [typed, setTyped] = useState(saved === undefined ? '' : String(saved))
   const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
   const form = useId()
-  const save = async (event?: FormEvent) => {
-    event?.preventDefault()
-    const tokens = limited ? typedTokens(typed) : undefined
-    if (limited && tokens === undefined) return setError(words.wrong)
-    await run(
-      async () => {
-        const stored = await call('putMemberLimit', { body: tokens === undefined ? {} : { tokens } })
-        queryClient.setQueryData(memberLimitQuery.queryKey, stored)
-        toast(words.saved, { tone: 'success' })
-        onClose()
-        void refreshMembers()
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
+  const tokens = limited ? typedTokens(typed) : undefined
+  const { busy, save } = useSave(words, async () => {
+    const stored = await call('putMemberLimit', { body: tokens === undefined ? {} : { tokens } })
+    queryClient.setQueryData(memberLimitQuery.queryKey, stored)
+    onClose()
+    void refreshMembers()
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (limited && tokens === undefined) setError(words.wrong)
+    else void save()
   }
   return (
     <ConfirmDialog title={words.title} confirm={words.save} form={form} busy={busy} onClose={onClose}>
-      <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
+      <form className={styles.body} id={form} noValidate onSubmit={submit}>
         <p className={styles.quiet}>{words.lead}</p>
         <Select
           label={words.kind}
           value={limited ? 'own' : 'none'}
           onChange={(event) => setLimited(event.target.value === 'own')}
-        >
-          <option value="none">{words.none}</option>
-          <option value="own">{words.limited}</option>
-        </Select>
+          options={[
+            ['none', words.none],
+            ['own', words.limited],
+          ]}
+        />
         {limited && (
           <TextField
             label={words.tokens}

@@ -4,15 +4,14 @@ import { Button } from '@/components/Button'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { refreshModels } from '@/entities/model/models'
-import { call, errorMessage, type OrganizationModels } from '@/lib/api'
+import { call, type OrganizationModels } from '@/lib/api'
 import { configQuery, queryClient } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import { useToastPlace } from '@/lib/ui/toastPlace'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
+import { useSave } from '../parts/useSave'
 import { modelsQuery } from '../queries'
 import { models as words } from '../texts'
 import { DictationPolicy } from './DictationPolicy'
@@ -45,32 +44,27 @@ export function ModelsPage() {
 function Form({ loaded }: { loaded: OrganizationModels }) {
   const [saved, setSaved] = useState(() => decisionsOf(loaded))
   const [chosen, setChosen] = useState<Decisions>(saved)
-  const { busy, run } = useTask()
   const released = useRef(false)
   const dirty = JSON.stringify(chosen) !== JSON.stringify(saved)
   const bar = useRef<HTMLDivElement>(null)
   useToastPlace('foot', bar, dirty)
   const none = !chosen.models.some(isForAll)
-  const save = async (event?: FormEvent) => {
-    event?.preventDefault()
-    if (busy || none || !dirty) return
-    await run(
-      async () => {
-        const answer = await call('putOrganizationModels', { body: requestOf(chosen) })
-        // The server may have other models since the page was opened.
-        queryClient.setQueryData(modelsQuery.queryKey, answer)
-        const stored = decisionsOf(answer)
-        setSaved(stored)
-        // Changes made during the request remain.
-        setChosen((now) => (now === chosen ? stored : now))
-        void refreshModels()
-        toast(words.saved, { tone: 'success' })
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
+  const { busy, save } = useSave(words, async () => {
+    const answer = await call('putOrganizationModels', { body: requestOf(chosen) })
+    // The server may have other models since the page was opened.
+    queryClient.setQueryData(modelsQuery.queryKey, answer)
+    const stored = decisionsOf(answer)
+    setSaved(stored)
+    // Changes made during the request remain.
+    setChosen((now) => (now === chosen ? stored : now))
+    void refreshModels()
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!none && dirty) void save()
   }
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void save(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
       {loaded.models.length === 1 && <Notice level="info">{words.onlyOne}</Notice>}
       {none && (
         <Notice level="warning" role="alert">

@@ -6,13 +6,12 @@ import { Select, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { retentionQuery } from '@/entities/thread/leaving'
-import { call, errorMessage } from '@/lib/api'
+import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { formatNumber, readCount } from '@/lib/ui/numbers'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
+import { useSave } from '../parts/useSave'
 import { retentionPreviewQuery } from '../queries'
 import { retention as words } from '../texts'
 import styles from './RetentionPage.module.css'
@@ -38,7 +37,6 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const [on, setOn] = useState(loaded !== undefined)
   const [typed, setTyped] = useState(String(loaded ?? 365))
   const [asking, setAsking] = useState(false)
-  const { busy, run } = useTask()
   const [wrong, setWrong] = useState(false)
   const released = useRef(false)
   const days = on ? readDays(typed) : undefined
@@ -60,18 +58,13 @@ function Form({ loaded }: { loaded: number | undefined }) {
     if (on) return setAsking(true)
     void save()
   }
-  const save = async () => {
-    await run(
-      async () => {
-        const stored = await call('putRetention', { body: days === undefined ? {} : { days } })
-        queryClient.setQueryData(retentionQuery.queryKey, stored)
-        setSaved(stored.days)
-        setAsking(false)
-        toast(stored.days === undefined ? words.savedOff : words.saved, { tone: 'success' })
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
-  }
+  const saying = { ...words, saved: on ? words.saved : words.savedOff }
+  const { busy, save } = useSave(saying, async () => {
+    const stored = await call('putRetention', { body: days === undefined ? {} : { days } })
+    queryClient.setQueryData(retentionQuery.queryKey, stored)
+    setSaved(stored.days)
+    setAsking(false)
+  })
   return (
     <form className={styles.form} noValidate onSubmit={submit}>
       <Select

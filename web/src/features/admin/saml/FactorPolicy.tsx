@@ -3,17 +3,14 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
-import { call, errorMessage, type FactorPolicy } from '@/lib/api'
+import { call, type FactorPolicy } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import { LinesLoading } from '../parts/Loading'
 import { Section } from '../parts/Page'
+import { useSave } from '../parts/useSave'
 import { factorPolicyQuery } from '../queries'
 import { factorPolicy as words } from '../texts'
 import styles from './SessionLimits.module.css'
-
-const POLICIES = ['optional', 'administrators', 'everybody'] as const
 
 /** Which members need a second factor: administrators can see it, super-admins can set it. */
 export function FactorPolicySection({ mayEdit }: { mayEdit: boolean }) {
@@ -33,18 +30,11 @@ export function FactorPolicySection({ mayEdit }: { mayEdit: boolean }) {
 function Form({ saved }: { saved: FactorPolicy }) {
   const [chosen, setChosen] = useState<FactorPolicy['policy']>()
   const policy = chosen ?? saved.policy
-  const { busy, run } = useTask()
-  const save = async () => {
-    await run(
-      async () => {
-        const stored = await call('putFactorPolicy', { body: { policy } })
-        queryClient.setQueryData(factorPolicyQuery.queryKey, stored)
-        setChosen(undefined)
-        toast(words.saved, { tone: 'success' })
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
-  }
+  const { busy, save } = useSave(words, async () => {
+    const stored = await call('putFactorPolicy', { body: { policy } })
+    queryClient.setQueryData(factorPolicyQuery.queryKey, stored)
+    setChosen(undefined)
+  })
   return (
     <div className={styles.form}>
       <Select
@@ -52,13 +42,8 @@ function Form({ saved }: { saved: FactorPolicy }) {
         hint={words.hint}
         value={policy}
         onChange={(event) => setChosen(event.target.value as FactorPolicy['policy'])}
-      >
-        {POLICIES.map((name) => (
-          <option key={name} value={name}>
-            {words.policies[name]}
-          </option>
-        ))}
-      </Select>
+        options={Object.entries(words.policies)}
+      />
       <Button variant="primary" disabled={policy === saved.policy} loading={busy} onClick={() => void save()}>
         {words.save}
       </Button>

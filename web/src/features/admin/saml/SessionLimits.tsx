@@ -3,13 +3,12 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
-import { call, errorMessage, type SessionLimits, type SessionLimitsPutRequest } from '@/lib/api'
+import { call, type SessionLimits, type SessionLimitsPutRequest } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Section } from '../parts/Page'
+import { useSave } from '../parts/useSave'
 import { sessionLimitsQuery } from '../queries'
 import { sessionLimits as words } from '../texts'
 import styles from './SessionLimits.module.css'
@@ -46,7 +45,6 @@ function Shown({ limits }: { limits: SessionLimits }) {
 
 function Form({ saved }: { saved: SessionLimits }) {
   const [edits, setEdits] = useState<SessionLimitsPutRequest>({})
-  const { busy, run } = useTask()
   const limits = {
     single_sign_on: { ...saved.single_sign_on, ...edits.single_sign_on },
     password: { ...saved.password, ...edits.password },
@@ -64,17 +62,11 @@ function Form({ saved }: { saved: SessionLimits }) {
     next.idle_minutes = Math.min(next.idle_minutes, next.max_minutes)
     setEdits({ ...edits, [kind]: { ...edits[kind], ...changesOf(limits[kind], next) } })
   }
-  const save = async () => {
-    await run(
-      async () => {
-        const stored = await call('putSessionLimits', { body })
-        queryClient.setQueryData(sessionLimitsQuery.queryKey, stored)
-        setEdits((now) => (now === edits ? {} : now))
-        toast(words.saved, { tone: 'success' })
-      },
-      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
-    )
-  }
+  const { busy, save } = useSave(words, async () => {
+    const stored = await call('putSessionLimits', { body })
+    queryClient.setQueryData(sessionLimitsQuery.queryKey, stored)
+    setEdits((now) => (now === edits ? {} : now))
+  })
   return (
     <div className={styles.form}>
       {KINDS.map((kind) => (
@@ -84,16 +76,14 @@ function Form({ saved }: { saved: SessionLimits }) {
             label={words.idle}
             value={String(limits[kind].idle_minutes)}
             onChange={(event) => set(kind, { idle_minutes: Number(event.target.value) })}
-          >
-            {choices(IDLE, limits[kind].idle_minutes, limits[kind].max_minutes)}
-          </Select>
+            options={choices(IDLE, limits[kind].idle_minutes, limits[kind].max_minutes)}
+          />
           <Select
             label={words.max}
             value={String(limits[kind].max_minutes)}
             onChange={(event) => set(kind, { max_minutes: Number(event.target.value) })}
-          >
-            {choices(MAX, limits[kind].max_minutes, Number.POSITIVE_INFINITY)}
-          </Select>
+            options={choices(MAX, limits[kind].max_minutes, Number.POSITIVE_INFINITY)}
+          />
         </fieldset>
       ))}
       <fieldset className={styles.kind}>
@@ -104,9 +94,8 @@ function Form({ saved }: { saved: SessionLimits }) {
           onChange={(event) =>
             setEdits({ ...edits, connection: { idle_minutes: Number(event.target.value) } })
           }
-        >
-          {choices(IDLE, limits.connection.idle_minutes, Number.POSITIVE_INFINITY)}
-        </Select>
+          options={choices(IDLE, limits.connection.idle_minutes, Number.POSITIVE_INFINITY)}
+        />
         <p className={styles.note}>{words.connectionNote}</p>
       </fieldset>
       <Button variant="primary" disabled={!changed} loading={busy} onClick={() => void save()}>
@@ -119,9 +108,5 @@ function Form({ saved }: { saved: SessionLimits }) {
 // The current value may be missing from these choices, because the API accepts any.
 function choices(usual: number[], current: number, most: number) {
   const all = [...new Set([...usual, current])].filter((minutes) => minutes <= most).sort((a, b) => a - b)
-  return all.map((minutes) => (
-    <option key={minutes} value={minutes}>
-      {words.minutes(minutes)}
-    </option>
-  ))
+  return all.map((minutes) => [minutes, words.minutes(minutes)] as const)
 }
