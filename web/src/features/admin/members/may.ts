@@ -38,7 +38,8 @@ export function mayGrant(me: Me): boolean {
 }
 
 /**
- * refusalReason returns why one member may not change or remove another; undefined if allowed. The server uses the same rules.
+ * refusalReason returns why one member may not change or remove another; undefined if allowed. The server uses the same
+ * rules.
  */
 export function refusalReason(me: Me, member: Member): string | undefined {
   if (member.id === me.id) return why.self

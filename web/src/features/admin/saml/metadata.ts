@@ -5,8 +5,8 @@ export const MAX_METADATA = 256 * 1024
 type MetadataSummary = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
 
 /**
- * summarizeMetadata returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates it. It
- * uses no DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
+ * summarizeMetadata returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates
+ * it. It uses no DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
  */
 export function summarizeMetadata(xml: string): MetadataSummary {
   const text = xml.replace(/^\ufeff/, '').trim()
