@@ -1,16 +1,9 @@
-import type { Atom } from 'jotai'
-import type { NewThreadProject } from '@/entities/thread/newChat'
 import { withTitle } from '@/entities/thread/threads'
 import type { Message, Thread } from '@/lib/api'
-import type { LiveMessage } from '@/lib/live'
 import type { AnswerView, LiveAnswer, ThreadTitle } from '@/lib/stream'
 import type { DecisionLists } from '../proofread/review'
 import { texts } from '../texts'
-import { ConversationCore } from './conversationCore'
-import type { ConversationDeps, ConversationState, Place, Question } from './conversationState'
 import { DecisionSaver } from './decisions'
-import { MessageHistory } from './history'
-import type { ModelSelection } from './modelSelection'
 import { QuestionSender } from './questionSender'
 import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
 
@@ -18,42 +11,15 @@ import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
  * Conversation is a thread in this tab: its messages, and its pending questions and answers. It outlives its screen, so
  * that returning to it is immediate. Only Conversation changes its state.
  */
-export class Conversation {
-  readonly #core: ConversationCore
-  readonly #history: MessageHistory
-  readonly #questions: QuestionSender
-  readonly #decisions: DecisionSaver
+export class Conversation extends QuestionSender {
   #loaded = false
-
-  constructor(
-    readonly skillId: string,
-    private readonly deps: ConversationDeps,
-    thread: Thread | null = null,
-  ) {
-    this.#core = new ConversationCore(deps, thread)
-    this.#history = new MessageHistory(this.#core)
-    this.#questions = new QuestionSender(this.#core, this.#history, skillId)
-    this.#decisions = new DecisionSaver(deps.store, deps.api.decideChanges, {
-      onSaved: (messageId, decided) => this.#decided(messageId, decided),
-      onRefused: (messageId, decided, cause) => {
-        deps.events.onTrouble('decide', () => this.decide(messageId, decided), cause)
-        void this.refresh()
-      },
-    })
-  }
-
-  get stateAtom(): Atom<ConversationState> {
-    return this.#core.atom
-  }
-
-  /** Whether an answer is running or requested in any branch of the thread. */
-  get busyAtom(): Atom<boolean> {
-    return this.#core.busyAtom
-  }
-
-  get state(): ConversationState {
-    return this.#core.state
-  }
+  readonly #decisions = new DecisionSaver(this.deps.store, this.deps.api.decideChanges, {
+    onSaved: (messageId, decided) => this.#decided(messageId, decided),
+    onRefused: (messageId, decided, cause) => {
+      this.deps.events.onTrouble('decide', () => this.decide(messageId, decided), cause)
+      void this.refresh()
+    },
+  })
 
   /** Whether there are messages to show without a request to the server. */
   get shown(): boolean {
@@ -63,60 +29,31 @@ export class Conversation {
   /** Shows the thread and its newest messages, and joins a running answer. */
   load(thread: Thread, page: readonly Message[]): void {
     this.#loaded = true
-    this.#questions.markThreadUsed()
+    this.markThreadUsed()
     // The user may have asked something during the request.
     if (this.state.turns.length > 0) void this.refresh()
-    else this.#history.begin(thread, page)
-  }
-
-  /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
-  setTemporary(temporary: boolean): void {
-    this.#questions.setTemporary(temporary)
-  }
-
-  /** Sets the project of the new thread. It has no effect once the thread is being created. */
-  setProject(project: NewThreadProject | null): void {
-    this.#questions.setProject(project)
-  }
-
-  /** The end of the branch on the screen. */
-  get end(): Place {
-    const last = this.state.turns.findLast((turn) => !turn.pending && turn.message.role === 'assistant')
-    return last === undefined ? {} : { parent_id: last.message.id }
+    else this.showNewest(thread, page)
   }
 
   /** Begins to edit a question; null cancels editing. */
   edit(messageId: string | null): void {
-    this.#core.set({ editing: messageId })
-  }
-
-  /**
-   * Asks a question at the end of the branch on the screen, or in place of another question, which begins a branch. It
-   * shows the question and its answer at once, and creates the thread if necessary.
-   */
-  ask(question: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
-    return this.#questions.ask(question, requestId, place)
-  }
-
-  /** Regenerates an answer, which begins a branch. The old answer stays on the screen until the new one begins. */
-  regenerate(messageId: string, requestId = this.deps.newId(), modelSelection?: ModelSelection): void {
-    this.#questions.regenerate(messageId, requestId, modelSelection)
+    this.set({ editing: messageId })
   }
 
   /** Drops the request for an answer whose tokens the user declined. */
   declineCost(): void {
-    this.#core.set({ costly: null })
+    this.set({ costly: null })
   }
 
   dismissFailure(): void {
-    this.#core.set({ failure: null })
+    this.set({ failure: null })
   }
 
   /** Stops the running answer, or the requested one as soon as it begins. */
   async stop(): Promise<void> {
     const turn = this.state.turns.at(-1)
     if (turn === undefined || !isWriting(turn) || this.state.stopping) return
-    this.#core.set({ stopping: true })
+    this.set({ stopping: true })
     const live = turn.live ?? turn.successor
     const id = live === null ? null : this.deps.store.get(live.viewAtom).messageId
     if (id !== null) await this.#stopMessage(id)
@@ -126,77 +63,32 @@ export class Conversation {
     try {
       await this.deps.api.stopMessage(messageId)
     } catch (cause) {
-      this.#core.set({ stopping: false })
+      this.set({ stopping: false })
       this.deps.events.onTrouble('stop', () => void this.stop(), cause)
     }
   }
 
-  /** Shows the branch of a message, up to the newest message of the branch. */
-  goTo(messageId: string): Promise<void> {
-    return this.#history.goTo(messageId)
-  }
-
   /** Hides the note about another branch. */
   dismissOtherBranch(): void {
-    this.#core.set({ otherBranch: null })
-  }
-
-  /** Loads the page before the oldest loaded message. Calls during loading wait for the same page. */
-  loadOlder(): Promise<void> {
-    return this.#history.loadOlder()
+    this.set({ otherBranch: null })
   }
 
   /** Shows a message: loads pages until it is found, or switches to its branch. */
   async reveal(messageId: string): Promise<void> {
-    if (!(await this.#history.loadUntil(messageId)) && this.state.older === 'end') await this.goTo(messageId)
-  }
-
-  /** Loads pages until a message is found, and reports whether the message is part of the branch. */
-  loadUntil(messageId: string): Promise<boolean> {
-    return this.#history.loadUntil(messageId)
-  }
-
-  /** Loads all messages, for saving and printing. */
-  loadAll(): Promise<void> {
-    return this.#history.loadAll()
-  }
-
-  /** Loads the newest messages again, after a change in another tab or the end of an answer. */
-  refresh(limit?: number): Promise<void> {
-    return this.#history.refresh(limit)
-  }
-
-  /** Shows the branch that the user viewed last on any device. */
-  reopen(): Promise<void> {
-    return this.#history.reopen()
-  }
-
-  /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
-  handleMessage(message: LiveMessage): void {
-    this.#history.handleMessage(message)
-  }
-
-  /** Handles a new title of the thread or the end of its answer. */
-  handleThread(thread: Thread): void {
-    this.#history.handleThread(thread)
-  }
-
-  /** Handles the deletion of the thread. */
-  handleDeletion(): void {
-    this.#history.handleDeletion()
+    if (!(await this.loadUntil(messageId)) && this.state.older === 'end') await this.goTo(messageId)
   }
 
   /** Handles the title in an answer's stream. */
   handleTitle(title: ThreadTitle): void {
     const { thread } = this.state
-    if (thread !== null) this.#core.set({ thread: withTitle(thread, title) })
+    if (thread !== null) this.set({ thread: withTitle(thread, title) })
   }
 
   /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
   handleStart(live: LiveAnswer, view: AnswerView): void {
     const { messageId } = view
     if (messageId === null) return
-    this.#questions.handleStart(live, view, messageId)
+    this.handleAcceptance(live, view, messageId)
     if (this.state.stopping) void this.#stopMessage(messageId)
   }
 
@@ -208,27 +100,26 @@ export class Conversation {
     if (ending === null || threadId === undefined) return
     if (turn === undefined) {
       // The answer's branch is not on the screen.
-      if (view.messageId !== null && view.messageId === this.state.otherBranch?.id)
-        this.#history.finishOtherBranch()
+      if (view.messageId !== null && view.messageId === this.state.otherBranch?.id) this.finishOtherBranch()
       this.deps.events.onRunning(threadId, false)
       return
     }
-    this.#core.version++
+    this.version++
     this.deps.events.onRunning(threadId, false)
-    this.#core.set({ stopping: false })
+    this.set({ stopping: false })
     if (ending.kind === 'failed' && view.messageId === null) {
-      this.#questions.handleRefusal(turn, live, ending.failure)
+      this.handleRefusal(turn, live, ending.failure)
       return
     }
     if (ending.kind === 'done') {
       const reasoning = this.deps.store.get(live.reasoningAtom)
       const message = endedMessage(turn.message, view, text, reasoning, this.deps.now())
-      this.#core.patch(turn.key, { live: null, successor: null, message })
-      void this.#history.refresh(2)
+      this.patch(turn.key, { live: null, successor: null, message })
+      void this.refresh(2)
       return
     }
     // The stream has nothing left or is inconsistent, so load the stored message. Until then keep the text.
-    void this.#history.refresh(2).then(() => this.#settle(turn.key, text))
+    void this.refresh(2).then(() => this.#settle(turn.key, text))
   }
 
   /** Completes a turn whose stream had no ending: with the stored message, or as lost with the received text. */
@@ -236,7 +127,7 @@ export class Conversation {
     const message = this.state.turns.find((turn) => turn.key === key)?.message
     if (message === undefined) return
     const lost = isRunning(message) ? lostMessage(message, text, texts.failure.lost) : message
-    this.#core.patch(key, { live: null, successor: null, message: lost })
+    this.patch(key, { live: null, successor: null, message: lost })
   }
 
   /** Rates an answer; null withdraws the rating. The rating is shown at once and reverted on failure. */
@@ -257,7 +148,7 @@ export class Conversation {
     try {
       if (feedback === undefined) await this.deps.api.withdrawFeedback(messageId)
       else await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
-      this.#core.version++
+      this.version++
       const now = this.state.turns.find((item) => item.key === turn.key)?.message.feedback
       // A page that was requested before the rating has reverted it.
       if (JSON.stringify(now) !== JSON.stringify(feedback)) void this.refresh()
@@ -278,8 +169,8 @@ export class Conversation {
     const suggestions = await this.deps.api.suggestQuestions(messageId).catch(() => [])
     const turn = this.state.turns.find(({ message }) => message.id === messageId)
     if (turn === undefined || suggestions.length === 0) return
-    this.#core.version++
-    this.#core.patch(turn.key, { message: { ...turn.message, suggestions } })
+    this.version++
+    this.patch(turn.key, { message: { ...turn.message, suggestions } })
   }
 
   /** The unsaved decisions about proofread texts, by message id. */
@@ -305,17 +196,17 @@ export class Conversation {
   #decided(messageId: string, decided: DecisionLists): void {
     const turn = this.state.turns.find(({ message }) => message.id === messageId)
     if (turn?.message.proofread === undefined) return
-    this.#core.version++
+    this.version++
     const decisions = { accepted: [...decided.accepted], refused: [...decided.refused] }
     const proofread = { ...turn.message.proofread, decisions }
-    this.#core.patch(turn.key, { message: { ...turn.message, proofread } })
+    this.patch(turn.key, { message: { ...turn.message, proofread } })
   }
 
   #patchFeedback(key: string, feedback: Message['feedback']): void {
     const turn = this.state.turns.find((item) => item.key === key)
     if (turn === undefined) return
-    this.#core.version++
+    this.version++
     const { feedback: _, ...rest } = turn.message
-    this.#core.patch(key, { message: feedback ? { ...rest, feedback } : rest })
+    this.patch(key, { message: feedback ? { ...rest, feedback } : rest })
   }
 }
