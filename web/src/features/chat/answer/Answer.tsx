@@ -1,4 +1,4 @@
-import { atom, useAtomValue } from 'jotai'
+import { useAtomValue } from 'jotai'
 import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
 import { lazy, memo, Suspense, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
@@ -6,7 +6,7 @@ import { ThreadLine } from '@/components/ThreadLine'
 import { useOpenSource } from '@/entities/source/openSource'
 import type { Message } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
 import type { SourcePlace } from '@/lib/ui/sourcePlace'
 import { CitationsContext } from '../citations/Citation'
@@ -15,6 +15,7 @@ import { Sources } from '../citations/Sources'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
 import { isRunning, type Turn } from '../conversation/turns'
+import { useView } from '../conversation/view'
 import { streams } from '../conversations'
 import { Alternatives } from '../question/Alternatives'
 import { texts } from '../texts'
@@ -42,14 +43,12 @@ interface AnswerProps {
 const ToolCalls = lazy(async () => ({ default: (await import('./ToolCalls')).ToolCalls }))
 const Approvals = lazy(async () => ({ default: (await import('./ToolCalls')).Approvals }))
 
-const noView = atom<AnswerView | null>(null)
-
 /** Answer shows an answer. While it is running, an animated line runs along its side. */
 export const Answer = memo(function Answer({ turn, conversation, closed, settled, onAsk }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
   useWatch(successor)
-  const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
+  const view = useView(live)
   const writing = live !== null
   const { citations, cited, consulted } = useSources(view, message)
   const calls = view?.toolCalls ?? message.tool_calls ?? []
@@ -177,10 +176,7 @@ function Ending({
           <Button
             size="sm"
             disabled={busy}
-            onClick={() => {
-              conversation.regenerate(message.id)
-              focusComposer()
-            }}
+            onClick={thenFocusComposer(() => conversation.regenerate(message.id))}
           >
             <RotateCcw size={14} aria-hidden />
             {texts.status.again}
@@ -206,10 +202,7 @@ function Ending({
         <Button
           size="sm"
           disabled={busy}
-          onClick={() => {
-            onAsk({ kind: 'text', content: texts.status.continuation })
-            focusComposer()
-          }}
+          onClick={thenFocusComposer(() => onAsk({ kind: 'text', content: texts.status.continuation }))}
         >
           {texts.status.continue}
         </Button>

@@ -1,7 +1,7 @@
 import { useAtomValue } from 'jotai'
 import { CornerDownRight } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import { useSuggestions } from '@/lib/ui/suggestions'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
@@ -31,10 +31,7 @@ export function FollowUps({
           <button
             type="button"
             disabled={busy}
-            onClick={() => {
-              onAsk({ kind: 'text', content })
-              focusComposer()
-            }}
+            onClick={thenFocusComposer(() => onAsk({ kind: 'text', content }))}
           >
             <CornerDownRight size={14} aria-hidden />
             {content}

@@ -22,16 +22,12 @@ export function Regenerate({ conversation, messageId, disabled }: RegenerateProp
     focusComposer()
   }
   const button = (
-    <IconButton size="sm" label={texts.actions.regenerate} disabled={disabled}>
+    <IconButton size="sm" label={texts.actions.regenerate} disabled={disabled} onClick={() => again()}>
       <RotateCcw size={16} />
     </IconButton>
   )
-  if (models.length < 2)
-    return (
-      <IconButton size="sm" label={texts.actions.regenerate} disabled={disabled} onClick={() => again()}>
-        <RotateCcw size={16} />
-      </IconButton>
-    )
+  // A menu replaces the action of its button.
+  if (models.length < 2) return button
   return (
     <Menu trigger={button} align="start">
       <MenuItem onSelect={() => again()}>{texts.model.again}</MenuItem>

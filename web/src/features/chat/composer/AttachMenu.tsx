@@ -9,6 +9,7 @@ import { useSourceSearch } from '@/entities/source/dataSources'
 import { ACCEPTED } from '@/entities/source/files'
 import { describeStatus } from '@/entities/source/status'
 import type { DataSource } from '@/lib/api'
+import { chooseFiles } from '@/lib/browser/chooseFiles'
 import { formatDate } from '@/lib/ui/dates'
 import { PictureActions } from '../pictures/PictureActions'
 import { texts } from '../texts'
@@ -62,7 +63,7 @@ export function AttachMenu({ label, trigger, disabled, files, pictures }: Attach
           <Button
             variant="quiet"
             onClick={() => {
-              chooseFiles(!files.single, files.onFiles)
+              chooseFiles({ accept: ACCEPTED, multiple: !files.single }, files.onFiles)
               close()
             }}
           >
@@ -149,14 +150,4 @@ function Known({ chosen, onChoose }: Pick<FileChoice, 'chosen' | 'onChoose'>) {
       )}
     </div>
   )
-}
-
-/** chooseFiles opens the file picker. */
-function chooseFiles(multiple: boolean, onFiles: (files: readonly File[]) => void): void {
-  const chooser = document.createElement('input')
-  chooser.type = 'file'
-  chooser.accept = ACCEPTED
-  chooser.multiple = multiple
-  chooser.onchange = () => onFiles([...(chooser.files ?? [])])
-  chooser.click()
 }

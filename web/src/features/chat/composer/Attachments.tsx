@@ -5,7 +5,7 @@ import { changeReading } from '@/entities/source/dataSources'
 import { useOpenSource } from '@/entities/source/openSource'
 import { describeStatus } from '@/entities/source/status'
 import { type Upload, uploads } from '@/entities/source/uploads'
-import { focusComposer } from '@/lib/ui/composer'
+import { focusComposer, thenFocusComposer } from '@/lib/ui/composer'
 import { attach, detach } from '../draft/attachments'
 import type { QuestionFile, QuestionFiles } from '../draft/questionFiles'
 import { texts } from '../texts'
@@ -23,10 +23,7 @@ export function Attachments({ draft, files }: { draft: string; files: QuestionFi
           key={file.id}
           file={file}
           disabled={files.waiting}
-          onRemove={() => {
-            detach(draft, file.id, file.ofThread)
-            focusComposer()
-          }}
+          onRemove={thenFocusComposer(() => detach(draft, file.id, file.ofThread))}
           onUse={() => attach(draft, [file.id])}
         />
       ))}

@@ -13,7 +13,7 @@ import { useNavigate } from 'react-router'
 import { ComposerBox, ComposerTool, SendButton, StopButton } from '@/components/ComposerBox'
 import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
-import { focusComposer } from '@/lib/ui/composer'
+import { focusComposer, thenFocusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
@@ -188,10 +188,7 @@ function QuestionForm(props: ComposerProps) {
                 key="cancel"
                 label={texts.files.cancel}
                 side="top"
-                onClick={() => {
-                  setWaiting(key, false)
-                  focusComposer()
-                }}
+                onClick={thenFocusComposer(() => setWaiting(key, false))}
               >
                 <X size={18} />
               </IconButton>
@@ -299,10 +296,7 @@ function Stop({ conversation, stopping }: { conversation: Conversation; stopping
       label={texts.composer.stop}
       shortcut="Esc"
       aria-disabled={stopping || undefined}
-      onClick={() => {
-        void conversation.stop()
-        focusComposer()
-      }}
+      onClick={thenFocusComposer(() => void conversation.stop())}
     />
   )
 }

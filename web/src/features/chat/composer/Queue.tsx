@@ -2,7 +2,7 @@ import { useAtomValue } from 'jotai'
 import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
-import { focusComposer } from '@/lib/ui/composer'
+import { focusComposer, thenFocusComposer } from '@/lib/ui/composer'
 import type { Conversation } from '../conversation/conversation'
 import { isBusy } from '../conversation/conversationState'
 import { sendQueued } from '../conversations'
@@ -46,13 +46,7 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
       <div className={styles.head}>
         <p role="status">{first.failed ? texts.queue.failed : status}</p>
         {held && (
-          <Button
-            size="sm"
-            onClick={() => {
-              sendQueued(conversation)
-              focusComposer()
-            }}
-          >
+          <Button size="sm" onClick={thenFocusComposer(() => sendQueued(conversation))}>
             {texts.queue.send}
           </Button>
         )}

@@ -3,7 +3,7 @@ import { useAtomValue } from 'jotai'
 import { useSyncExternalStore } from 'react'
 import { MAX_ASKED } from '@/entities/source/askSources'
 import { addUploaded, rememberSources, sourceQuery } from '@/entities/source/dataSources'
-import { type Upload, uploads } from '@/entities/source/uploads'
+import { type Upload, type UploadQueue, uploads } from '@/entities/source/uploads'
 import { ApiError, type DataSource, type Picture } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
@@ -69,22 +69,16 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
     const used = added.includes(id) || !without.includes(id)
     return [{ id, source: result?.data, ofThread: ofThread.includes(id), used }]
   })
-  const uploading = useUploads(key)
-  const uploadingPictures = usePictureUploads(key)
+  const uploading = useUploads(uploads, key)
+  const uploadingPictures = useUploads(pictureUploads, key)
   const sources = files.filter(({ used }) => used).map(({ source }) => source)
   const readiness = readinessOf(sources, [...uploading, ...uploadingPictures])
   return { files, uploads: uploading, pictures, pictureUploads: uploadingPictures, readiness, waiting }
 }
 
-/** useUploads returns the uploads for a composer or field. */
-export function useUploads(name: string): readonly Upload[] {
-  const all = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
-  return all.filter(({ to }) => to?.name === name)
-}
-
-/** usePictureUploads returns the uploads of pictures for a composer. */
-export function usePictureUploads(name: string): readonly Upload<Picture>[] {
-  const all = useSyncExternalStore(pictureUploads.subscribe, () => pictureUploads.uploads)
+/** useUploads returns the uploads of a queue for a composer or field. */
+export function useUploads<T>(queue: UploadQueue<T>, name: string): readonly Upload<T>[] {
+  const all = useSyncExternalStore(queue.subscribe, () => queue.uploads)
   return all.filter(({ to }) => to?.name === name)
 }
 
@@ -149,15 +143,20 @@ export function addSources(key: string, state: Asked, sources: readonly DataSour
 /** addFiles uploads files for the question in a composer, up to the maximum of a thread. */
 export function addFiles(key: string, state: Asked, files: readonly File[]): void {
   const room = roomIn(key, state)
-  uploads.add(files.slice(0, room), {
-    name: key,
+  uploadFiles(key, files.slice(0, room), (id) => attach(key, [id]))
+  refuse(files.length - room)
+}
+
+/** uploadFiles uploads files for a composer or field, and calls back with the id of each data source. */
+export function uploadFiles(name: string, files: readonly File[], onSent: (id: string) => void): void {
+  uploads.add(files, {
+    name,
     onSent: (uploaded) => {
       addUploaded(uploaded, true)
       rememberSources([uploaded.source])
-      attach(key, [uploaded.source.id])
+      onSent(uploaded.source.id)
     },
   })
-  refuse(files.length - room)
 }
 
 /** roomIn returns how many more data sources a thread can have. */

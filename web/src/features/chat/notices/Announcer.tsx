@@ -1,12 +1,8 @@
-import { atom, useAtomValue } from 'jotai'
 import { useEffect, useRef, useState } from 'react'
-import type { AnswerView } from '@/lib/stream'
 import { type Delay, useDelay } from '../answer/Waiting'
-import type { Turn } from '../conversation/turns'
-import { isWriting } from '../conversation/turns'
+import { isWriting, type Turn } from '../conversation/turns'
+import { useView } from '../conversation/view'
 import { texts } from '../texts'
-
-const noView = atom<AnswerView | null>(null)
 
 /**
  * Announcer announces to screen readers that an answer is running, each kind of delay once, and the finished answer. It
@@ -17,7 +13,7 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
   const writing = isWriting(turn)
   const before = useRef<string | null>(null)
   const earlier = useRef<string | null>(null)
-  const delay = useDelay(useAtomValue<AnswerView | null>(turn?.live?.viewAtom ?? noView))
+  const delay = useDelay(useView(turn?.live))
   const delays = useRef(new Set<Delay>())
 
   useEffect(() => {

@@ -1,17 +1,13 @@
-import { atom, useAtomValue } from 'jotai'
 import { Hourglass } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import type { AnswerView } from '@/lib/stream'
 import type { Turn } from '../conversation/turns'
+import { useView } from '../conversation/view'
 import { texts } from '../texts'
 import styles from './Notices.module.css'
 
-const noView = atom<AnswerView | null>(null)
-
 /** Busy shows when the last question is sent again, while the server is overloaded. */
 export function Busy({ turn }: { turn: Turn | undefined }) {
-  const live = turn?.successor ?? turn?.live
-  const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
+  const view = useView(turn?.successor ?? turn?.live)
   // An answer that has begun shows the delay at its own end.
   if (view?.busyUntil == null || view.messageId !== null) return null
   return <Countdown key={view.busyUntil} until={view.busyUntil} />

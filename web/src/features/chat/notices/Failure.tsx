@@ -1,7 +1,7 @@
 import { CircleAlert, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import type { SendFailure } from '../conversation/conversationState'
 import { describeFailure } from '../conversation/failures'
 import { texts } from '../texts'
@@ -16,18 +16,12 @@ export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismis
         {texts.failure.send}
         {describeFailure(failure.cause)}
       </p>
-      <Button size="sm" onClick={() => leave(failure.retry)}>
+      <Button size="sm" onClick={thenFocusComposer(failure.retry)}>
         {texts.failure.retry}
       </Button>
-      <IconButton size="sm" label={texts.failure.dismiss} onClick={() => leave(onDismiss)}>
+      <IconButton size="sm" label={texts.failure.dismiss} onClick={thenFocusComposer(onDismiss)}>
         <X size={16} />
       </IconButton>
     </div>
   )
-}
-
-/** leave runs an action and moves the focus to the composer, because the clicked button disappears. */
-function leave(how: () => void): void {
-  how()
-  focusComposer()
 }

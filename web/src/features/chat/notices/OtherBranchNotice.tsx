@@ -1,7 +1,7 @@
 import { GitBranch, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import type { Conversation } from '../conversation/conversation'
 import type { OtherBranch as Place } from '../conversation/conversationState'
 import styles from '../question/Branches.module.css'
@@ -15,13 +15,7 @@ export function OtherBranchNotice({ place, conversation }: { place: Place; conve
       <GitBranch size={16} aria-hidden />
       <p role="status">{running ? texts.branches.running : texts.branches.done}</p>
       {id !== null && (
-        <Button
-          size="sm"
-          onClick={() => {
-            void conversation.goTo(id)
-            focusComposer()
-          }}
-        >
+        <Button size="sm" onClick={thenFocusComposer(() => void conversation.goTo(id))}>
           {texts.branches.show}
         </Button>
       )}
@@ -29,10 +23,7 @@ export function OtherBranchNotice({ place, conversation }: { place: Place; conve
         <IconButton
           size="sm"
           label={texts.branches.dismiss}
-          onClick={() => {
-            conversation.dismissOtherBranch()
-            focusComposer()
-          }}
+          onClick={thenFocusComposer(() => conversation.dismissOtherBranch())}
         >
           <X size={16} />
         </IconButton>

@@ -1,7 +1,7 @@
 import { useAtomValue } from 'jotai'
 import { MessageCircleDashed } from 'lucide-react'
 import { Button } from '@/components/Button'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import { formatFull } from '@/lib/ui/dates'
 import type { Conversation } from '../conversation/conversation'
 import { texts } from '../texts'
@@ -30,10 +30,7 @@ export function Temporary({ conversation }: { conversation: Conversation }) {
           size="sm"
           variant="quiet"
           aria-pressed={temporary}
-          onClick={() => {
-            conversation.setTemporary(!temporary)
-            focusComposer()
-          }}
+          onClick={thenFocusComposer(() => conversation.setTemporary(!temporary))}
         >
           {!temporary && <MessageCircleDashed size={16} aria-hidden />}
           {temporary ? words.off : words.on}

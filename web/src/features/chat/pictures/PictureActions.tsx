@@ -1,5 +1,6 @@
 import { Camera, ImagePlus } from 'lucide-react'
 import { Button } from '@/components/Button'
+import { chooseFiles } from '@/lib/browser/chooseFiles'
 import { useMedia } from '@/lib/ui/media'
 import { PICTURE_TYPES } from '../draft/pictures'
 import { texts } from '../texts'
@@ -19,27 +20,19 @@ export function PictureActions({
   if (blind !== '') return <p>{words.blind(blind)}</p>
   return (
     <>
-      <Button variant="quiet" onClick={() => choosePictures(false, onFiles)}>
+      <Button variant="quiet" onClick={() => chooseFiles({ accept: PICTURE_TYPES, multiple: true }, onFiles)}>
         <ImagePlus size={16} aria-hidden />
         {words.add}
       </Button>
       {phone && (
-        <Button variant="quiet" onClick={() => choosePictures(true, onFiles)}>
+        <Button
+          variant="quiet"
+          onClick={() => chooseFiles({ accept: PICTURE_TYPES, capture: 'environment' }, onFiles)}
+        >
           <Camera size={16} aria-hidden />
           {words.camera}
         </Button>
       )}
     </>
   )
-}
-
-/** choosePictures opens the picture picker or the camera. */
-function choosePictures(camera: boolean, onFiles: (files: readonly File[]) => void): void {
-  const chooser = document.createElement('input')
-  chooser.type = 'file'
-  chooser.accept = PICTURE_TYPES
-  if (camera) chooser.capture = 'environment'
-  else chooser.multiple = true
-  chooser.onchange = () => onFiles([...(chooser.files ?? [])])
-  chooser.click()
 }

@@ -10,8 +10,8 @@ import type { Conversation } from '../conversation/conversation'
 import { attachmentsAtom, clearAttachments, detach, detachPicture, ownPictures } from '../draft/attachments'
 import { draftAtom, editKey } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
-import { addPictures, cancelPictures } from '../draft/pictures'
-import { usePictureUploads } from '../draft/questionFiles'
+import { addPictures, cancelPictures, pictureUploads } from '../draft/pictures'
+import { useUploads } from '../draft/questionFiles'
 import { Pictures } from '../pictures/Pictures'
 import { usePictureRefusal } from '../pictures/pictureSupport'
 import { formPart } from '../start/formPart'
@@ -91,7 +91,7 @@ function TextEdit({
   const [kept, setKept] = useAtom(draftAtom(draft))
   const [text, setText] = useState(kept || message.content)
   const added = useAtomValue(attachmentsAtom(draft)).pictures
-  const uploads = usePictureUploads(draft)
+  const uploads = useUploads(pictureUploads, draft)
   const blind = usePictureRefusal(skill) ?? ''
   const own = ownPictures(message, draft)
   const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]

@@ -5,7 +5,7 @@ import { Button } from '@/components/Button'
 import type { Skill } from '@/lib/api'
 import { whenIdle } from '@/lib/browser/idle'
 import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
-import { focusComposer } from '@/lib/ui/composer'
+import { thenFocusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
 import { useToastPlace } from '@/lib/ui/toastPlace'
 import { Composer } from '../composer/Composer'
@@ -100,14 +100,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
 /** ToEnd scrolls to the end. It is shown while the end is out of view. */
 function ToEnd({ scroll: { toEnd } }: { scroll: AutoScroll }) {
   return (
-    <Button
-      className={styles.toEnd}
-      size="sm"
-      onClick={() => {
-        toEnd(true)
-        focusComposer()
-      }}
-    >
+    <Button className={styles.toEnd} size="sm" onClick={thenFocusComposer(() => toEnd(true))}>
       <ArrowDown size={14} aria-hidden />
       {texts.toEnd}
     </Button>

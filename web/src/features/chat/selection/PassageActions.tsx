@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
-import { useLazyPart } from '@/lib/ui/lazyPart'
+import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import type { SelectionToolbarProps } from './SelectionToolbar'
-import { selectionPart } from './selectionPart'
+
+const toolbarPart = new LazyPart(async () => (await import('./SelectionToolbar')).SelectionToolbar)
 
 /** PassageActions shows the toolbar for a selected passage of an answer. */
 export function PassageActions(props: SelectionToolbarProps) {
@@ -12,6 +13,6 @@ export function PassageActions(props: SelectionToolbarProps) {
     document.addEventListener('selectionchange', onSelection)
     return () => document.removeEventListener('selectionchange', onSelection)
   }, [needed])
-  const Toolbar = useLazyPart(selectionPart, needed)
+  const Toolbar = useLazyPart(toolbarPart, needed)
   return Toolbar && <Toolbar {...props} />
 }

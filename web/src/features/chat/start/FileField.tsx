@@ -1,11 +1,11 @@
 import { useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Field } from '@/components/Field'
-import { addUploaded, rememberSources, useSource } from '@/entities/source/dataSources'
+import { rememberSources, useSource } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
 import { AttachMenu } from '../composer/AttachMenu'
 import { FileChip, UploadChip } from '../composer/Attachments'
-import { useUploads } from '../draft/questionFiles'
+import { uploadFiles, useUploads } from '../draft/questionFiles'
 import { texts } from '../texts'
 import styles from './FileField.module.css'
 
@@ -34,7 +34,7 @@ export function FileField({
   optional,
   error,
 }: FileFieldProps) {
-  const uploading = useUploads(target)
+  const uploading = useUploads(uploads, target)
   const box = useRef<HTMLDivElement>(null)
   // The pressed button disappears with its file.
   const focusButton = () => box.current?.querySelector<HTMLElement>('[name]')?.focus()
@@ -87,14 +87,7 @@ export function FileField({
 /** uploadTo uploads the first of `files` for a field. It replaces the field's pending upload. */
 export function uploadTo(target: string, files: readonly File[], onSent: (id: string) => void): void {
   for (const { id, to } of uploads.uploads) if (to?.name === target) uploads.remove(id)
-  uploads.add(files.slice(0, 1), {
-    name: target,
-    onSent: (uploaded) => {
-      addUploaded(uploaded, true)
-      rememberSources([uploaded.source])
-      onSent(uploaded.source.id)
-    },
-  })
+  uploadFiles(target, files.slice(0, 1), onSent)
 }
 
 function Chosen({ id, disabled, onRemove }: { id: string; disabled: boolean; onRemove: () => void }) {
