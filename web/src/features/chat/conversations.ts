@@ -9,7 +9,7 @@ import {
   upsertThread,
   withOwn,
 } from '@/entities/thread/threads'
-import { ApiError, type Arguments, call, firstErrorMessage, type Thread } from '@/lib/api'
+import { ApiError, call, firstErrorMessage, type Thread } from '@/lib/api'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
 import {
@@ -26,6 +26,8 @@ import { Conversation } from './conversation/conversation'
 import {
   type ConversationEvents,
   isBusy,
+  type NewThread,
+  type QuestionContent,
   type SendFailure,
   type TextQuestion,
 } from './conversation/conversationState'
@@ -231,36 +233,22 @@ export function sendQueued(conversation: Conversation): void {
   void sender.send(conversation, true)
 }
 
-/** enqueueQuestion queues a question until the running answer ends. */
-function enqueueQuestion(
-  conversation: Conversation,
-  threadId: string,
-  question: Parameters<typeof enqueue>[1],
-): void {
-  enqueue(
-    threadId,
-    { ...question, modelSelection: question.modelSelection ?? modelSelectionOf(conversation.skillId) },
-    lastQuestionId(conversation),
-  )
-  // The answer may have ended already.
-  void sender.send(conversation)
-}
-
 /**
  * askLater asks a question while an answer is running: a shared thread has a queue on the server, which all of its
  * readers see; other questions wait in this browser.
  */
-export function askLater(
-  conversation: Conversation,
-  thread: Thread,
-  question: Parameters<typeof enqueue>[1],
-): void {
+export function askLater(conversation: Conversation, thread: Thread, question: QuestionContent): void {
+  const asked = {
+    ...question,
+    modelSelection: modelSelectionOf(conversation.skillId),
+    id: crypto.randomUUID(),
+  }
   if (thread.visibility !== 'project') {
-    enqueueQuestion(conversation, thread.id, question)
+    enqueue(thread.id, asked, lastQuestionId(conversation))
+    // The answer may have ended already.
+    void sender.send(conversation)
     return
   }
-  const modelSelection = question.modelSelection ?? modelSelectionOf(conversation.skillId)
-  const asked = { ...question, modelSelection, id: crypto.randomUUID() }
   askInTurn(thread.id, asked).then(
     () => void conversation.refresh(),
     (cause) => {
@@ -274,7 +262,7 @@ export function askLater(
 /**
  * askInBackground asks a question without showing it: at once or after the running answer.
  */
-export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
+export function askInBackground(conversation: Conversation, question: QuestionContent): void {
   const { thread } = conversation.state
   if (thread !== null && isBusy(conversation.state)) askLater(conversation, thread, question)
   else void conversation.ask({ kind: 'text', ...question })
@@ -285,9 +273,7 @@ const makeForMs = 15_000
 const makeEveryMs = 2000
 
 /** createThread creates a thread. It retries while the server restarts, with the same request id to create only one. */
-async function createThread(
-  body: Arguments<'createThread'>['body'] & { request_id: string },
-): Promise<Thread> {
+async function createThread(body: NewThread): Promise<Thread> {
   const until = Date.now() + makeForMs
   for (;;) {
     try {

@@ -1,17 +1,11 @@
 import { CircleAlert, Search } from 'lucide-react'
 import { Spinner } from '@/components/Spinner'
-import type { StepStatus } from '@/lib/stream'
+import type { Message } from '@/lib/api'
 import { texts } from '../texts'
 import styles from './Steps.module.css'
 
-interface AnyStep {
-  readonly kind: string
-  readonly status: StepStatus
-  /** The server's description of the step. */
-  readonly detail?: string | undefined
-  readonly done?: number | undefined
-  readonly total?: number | undefined
-}
+/** AnyStep is a step of a running or a stored answer. */
+type AnyStep = Omit<Message['steps'][number], 'kind'> & { readonly kind: string }
 
 /** Steps shows the steps before the answer in one line: the running step or the last one. */
 export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: boolean }) {

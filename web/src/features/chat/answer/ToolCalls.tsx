@@ -1,27 +1,17 @@
 import { CircleAlert } from 'lucide-react'
 import { lazy, Suspense } from 'react'
-import type { AnswerToolCall } from '@/lib/stream'
+import type { ToolCall } from '@/lib/api'
+import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { partialToolInputs, toolInputs } from '@/lib/ui/toolInputs'
 import { visible } from '@/lib/ui/visible'
 import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
 
-interface AnyApproval {
-  readonly id: string
-  readonly cause: string
-  readonly state: string
-  readonly reason?: string
-}
-
-interface AnyCall {
-  readonly id: string
-  readonly title: string
-  readonly arguments: string
+/** AnyCall is a call of a tool in a running or a stored answer. */
+type AnyCall = Pick<ToolCall, 'id' | 'title' | 'arguments' | 'result' | 'error'> & {
   readonly status: AnswerToolCall['status']
-  readonly result?: string | undefined
-  readonly error?: string | undefined
-  readonly approval?: AnyApproval | null
+  readonly approval?: CallApproval | null
 }
 
 // Loaded on use: few answers wait for decisions.
@@ -48,7 +38,7 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
       <ol className={styles.list}>
         {calls.map((call) => (
           <li key={call.id}>
-            <ToolCall call={call} />
+            <CallDetails call={call} />
           </li>
         ))}
       </ol>
@@ -77,11 +67,11 @@ function summary(calls: readonly AnyCall[]): string {
     : texts.toolCalls.done(named)
 }
 
-function stateText({ cause, state }: AnyApproval): string | undefined {
+function stateText({ cause, state }: CallApproval): string | undefined {
   return (cause === 'input' && texts.toolCalls.inputStates[state]) || texts.toolCalls.approvals[state]
 }
 
-function ToolCall({ call }: { call: AnyCall }) {
+function CallDetails({ call }: { call: AnyCall }) {
   return (
     <>
       <p className={styles.title}>

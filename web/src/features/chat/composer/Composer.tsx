@@ -18,12 +18,12 @@ import { ime } from '@/lib/ui/ime'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
-import { isBusy, type Question } from '../conversation/conversationState'
+import { isBusy, type Question, type QuestionContent } from '../conversation/conversationState'
 import { askInBackground } from '../conversations'
 import { attach, detach, detachPicture, setWaiting } from '../draft/attachments'
 import { draftAtom, draftKey, moveDraftToOtherSkill } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
-import { type ComposedQuestion, sendWhenReady } from '../draft/pendingQuestion'
+import { sendWhenReady } from '../draft/pendingQuestion'
 import { addPictures } from '../draft/pictures'
 import { addFiles, addSources, takeQuestion, useQuestionFiles } from '../draft/questionFiles'
 import { maxQueued, queueAtom } from '../draft/queue'
@@ -225,7 +225,7 @@ function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerPr
   const creating = busy && state.thread === null
   const queued = useAtomValue(queueAtom(state.thread?.id ?? '')).length
 
-  const hand = (question: ComposedQuestion) => {
+  const hand = (question: QuestionContent) => {
     // The queue may have been sent since the last rendering.
     if (isBusy(conversation.state)) askInBackground(conversation, question)
     else onAsk({ kind: 'text', ...question })

@@ -1,6 +1,6 @@
 import type { createStore } from 'jotai'
 import type { NewThreadProject } from '@/entities/thread/newChat'
-import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
+import type { Arguments, Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { DecisionLists } from '../proofread/review'
 import type { ModelSelection } from './modelSelection'
@@ -14,13 +14,17 @@ export type Question = (TextQuestion | FormQuestion) & {
   readonly acceptTokens?: number
 }
 
-export type TextQuestion = {
-  readonly kind: 'text'
+/** QuestionContent is what the user has entered in a composer. */
+export interface QuestionContent {
   readonly content: string
   /** The ids of the data sources to use; if missing, all of the thread. */
   readonly sources?: readonly string[]
   /** The pictures; if missing, those of the question that it replaces. */
   readonly pictures?: readonly Picture[]
+}
+
+export interface TextQuestion extends QuestionContent {
+  readonly kind: 'text'
   readonly onTaken?: () => void
   /** Called instead of returning the text to the composer. */
   readonly onLost?: () => void
@@ -86,15 +90,12 @@ export interface ConversationState {
   readonly project: NewThreadProject | null
 }
 
+/** NewThread is the request for a thread. A retry has the same id. */
+export type NewThread = Arguments<'createThread'>['body'] & { request_id: string }
+
 /** ConversationApi has the API calls of a conversation. */
 export interface ConversationApi {
-  readonly createThread: (request: {
-    request_id: string
-    skill_id: string
-    temporary?: boolean
-    project_id?: string
-    visibility?: 'private' | 'project'
-  }) => Promise<Thread>
+  readonly createThread: (request: NewThread) => Promise<Thread>
   readonly getThread: (threadId: string) => Promise<Thread>
   readonly editThread: (threadId: string, change: { leaf: string }) => Promise<Thread>
   readonly listMessages: (threadId: string, page: Page & { leaf?: string }) => Promise<Message[]>

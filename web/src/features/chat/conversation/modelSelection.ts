@@ -1,34 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
-import { atom, type WritableAtom } from 'jotai'
 import { modelChoiceQuery, modelOf } from '@/entities/model/models'
 import type { MessageRequest } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
+import { storedAtoms } from '@/lib/browser/storedAtoms'
 import { store } from '@/lib/ui/store'
 
 /** ModelSelection is the choice of the model and of thinking in a question's request; missing fields mean the default. */
 export type ModelSelection = Pick<MessageRequest, 'model_id' | 'thinking'>
 
-type ModelSelectionAtom = WritableAtom<ModelSelection, [ModelSelection], void>
-
-const prefix = 'model:'
-const selectionAtoms = new Map<string, ModelSelectionAtom>()
-
 /** modelSelectionAtom returns the user's last choice for a skill. It is stored in this browser. */
-export function modelSelectionAtom(skillId: string): ModelSelectionAtom {
-  const known = selectionAtoms.get(skillId)
-  if (known !== undefined) return known
-  const chosen = atom(parse(readStoredText(prefix + skillId)))
-  const made: ModelSelectionAtom = atom(
-    (get) => get(chosen),
-    (_, set, selection: ModelSelection) => {
-      set(chosen, selection)
-      writeStoredText(prefix + skillId, Object.keys(selection).length === 0 ? '' : JSON.stringify(selection))
-    },
-  )
-  selectionAtoms.set(skillId, made)
-  return made
-}
+export const modelSelectionAtom = storedAtoms<ModelSelection>('model:', {
+  parse,
+  format: (selection) => (Object.keys(selection).length === 0 ? '' : JSON.stringify(selection)),
+  // A choice in one tab does not change the model in another.
+  follows: () => false,
+})
 
 /**
  * modelSelectionOf returns the choice for a question to a skill, limited to the available models. If thinking is optional, it is

@@ -119,25 +119,17 @@ export function withAnswerId(turn: Turn, id: string, questionId: string | null):
 
 /** withRegeneratedAnswer replaces an answer by its regenerated one. */
 export function withRegeneratedAnswer(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
-  const {
-    feedback: _,
-    error: __,
-    completed_at: ___,
-    finish_reason: ____,
-    proofread: _____,
-    model_id: ______,
-    model_name: _______,
-    suggestions: ________,
-    ...message
-  } = turn.message
+  const { thread_id, parent_id, siblings } = turn.message
   return {
     ...turn,
     live,
     successor: null,
     message: {
-      ...message,
+      thread_id,
+      ...(parent_id !== undefined && { parent_id }),
       id,
-      siblings: [...message.siblings, id],
+      siblings: [...siblings, id],
+      role: 'assistant',
       content: '',
       status: 'running',
       citations: [],
@@ -182,11 +174,8 @@ export function mergeNewest(turns: readonly Turn[], page: readonly Message[]): r
 
 // A streaming answer has newer text than the server, which stores it only at the end.
 function withMessage(turn: Turn, message: Message): Turn {
-  return sameMessage(turn.message, message) ? turn : { ...turn, message, pending: false }
-}
-
-function sameMessage(a: Message, b: Message): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
+  const same = JSON.stringify(turn.message) === JSON.stringify(message)
+  return same ? turn : { ...turn, message, pending: false }
 }
 
 /**

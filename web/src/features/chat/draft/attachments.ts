@@ -1,7 +1,8 @@
-import { atom, type WritableAtom } from 'jotai'
 import type { Message, Picture } from '@/lib/api'
-import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
+import { storedAtoms } from '@/lib/browser/storedAtoms'
+import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
+import type { QuestionContent } from '../conversation/conversationState'
 
 /** Attachments are the contents of a composer in addition to its text. */
 export interface Attachments {
@@ -14,30 +15,18 @@ export interface Attachments {
   readonly waiting: boolean
 }
 
-type AttachmentsAtom = WritableAtom<Attachments, [Attachments], void>
-
 const none: Attachments = { added: [], without: [], pictures: [], waiting: false }
 const prefix = 'files:'
-const atoms = new Map<string, { readonly atom: AttachmentsAtom; readonly receive: (value: string) => void }>()
 
 /**
  * attachmentsAtom returns the attachments of a composer by draft key. They are stored in the browser and shared by all
  * tabs.
  */
-export function attachmentsAtom(key: string): AttachmentsAtom {
-  const known = atoms.get(key)
-  if (known !== undefined) return known.atom
-  const value = atom(parse(readStoredText(prefix + key)))
-  const made: AttachmentsAtom = atom(
-    (get) => get(value),
-    (_, set, next: Attachments) => {
-      set(value, next)
-      storeRecord(key, { ...next, waiting: next.waiting && isWaitingStored(key) })
-    },
-  )
-  atoms.set(key, { atom: made, receive: (text) => store.set(value, parse(text)) })
-  return made
-}
+export const attachmentsAtom = storedAtoms<Attachments>(prefix, {
+  parse,
+  format: (next, key) => format({ ...next, waiting: next.waiting && isWaitingStored(key) }),
+  follows: () => true,
+})
 
 export function readAttachments(key: string): Attachments {
   return store.get(attachmentsAtom(key))
@@ -70,7 +59,7 @@ export function detachPicture(key: string, pictureId: string): void {
 /** restoreAttachments restores the attachments of a question that could not be sent. */
 export function restoreAttachments(
   key: string,
-  { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
+  { sources = [], pictures = [] }: Omit<QuestionContent, 'content'>,
 ): void {
   attach(key, sources)
   for (const picture of pictures) attachPicture(key, picture)
@@ -79,7 +68,7 @@ export function restoreAttachments(
 /** removeRestoredAttachments removes the attachments of a question that is sent again. */
 export function removeRestoredAttachments(
   key: string,
-  { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
+  { sources = [], pictures = [] }: Omit<QuestionContent, 'content'>,
 ): void {
   for (const id of sources) detach(key, id, false)
   for (const { id } of pictures) detachPicture(key, id)
@@ -108,7 +97,7 @@ export function ownPictures({ pictures = [] }: Message, key: string): readonly P
 
 /** storeAttachments stores the waiting question for other tabs and for this one after a reload. */
 export function storeAttachments(key: string): void {
-  storeRecord(key, readAttachments(key))
+  writeStoredText(prefix + key, format(readAttachments(key)))
 }
 
 /** isWaitingStored reports whether the browser has stored a waiting question and no tab has sent it since. */
@@ -121,10 +110,10 @@ function change(key: string, how: (before: Attachments) => Partial<Attachments>)
   store.set(attachmentsAtom(key), { ...before, ...how(before) })
 }
 
-function storeRecord(key: string, attachments: Attachments): void {
+function format(attachments: Attachments): string {
   const { added, without, pictures, waiting } = attachments
   const empty = added.length + without.length + pictures.length === 0 && !waiting
-  writeStoredText(prefix + key, empty ? '' : JSON.stringify(attachments))
+  return empty ? '' : JSON.stringify(attachments)
 }
 
 function parse(text: string): Attachments {
@@ -148,7 +137,3 @@ function strings(value: unknown): readonly string[] {
 function isPicture(value: unknown): value is Picture {
   return typeof (value as Partial<Picture> | null)?.id === 'string'
 }
-
-followStoredTexts((name, value) => {
-  if (name.startsWith(prefix)) atoms.get(name.slice(prefix.length))?.receive(value)
-})

@@ -1,13 +1,8 @@
-import { atom, type WritableAtom } from 'jotai'
 import type { Skill } from '@/lib/api'
-import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
+import { storedAtoms } from '@/lib/browser/storedAtoms'
 import { store } from '@/lib/ui/store'
 import { clearAdded, readAttachments, restoreAttachments, setWaiting } from './attachments'
 import { clearQueue, type Queued } from './queue'
-
-type Draft = WritableAtom<string, [string], void>
-
-const drafts = new Map<string, { readonly draft: Draft; readonly receive: (value: string) => void }>()
 
 /** draftKey returns the storage key of the composer's text: by thread, or by skill before the thread exists. */
 export function draftKey(skillId: string, threadId: string | undefined): string {
@@ -20,20 +15,12 @@ export function editKey(messageId: string): string {
 }
 
 /** draftAtom returns the unsent text of a composer. It is stored in the browser and shared by all tabs. */
-export function draftAtom(key: string): Draft {
-  const known = drafts.get(key)
-  if (known !== undefined) return known.draft
-  const text = atom(readStoredText(prefix + key))
-  const draft: Draft = atom(
-    (get) => get(text),
-    (_, set, value: string) => {
-      set(text, value)
-      writeStoredText(prefix + key, value)
-    },
-  )
-  drafts.set(key, { draft, receive: (value) => store.set(text, value) })
-  return draft
-}
+export const draftAtom = storedAtoms<string>('draft:', {
+  parse: (text) => text,
+  format: (text) => text,
+  // The last writer wins, except while the user types in a composer of this tab.
+  follows: (key) => !document.hasFocus() || document.activeElement?.getAttribute('data-composer') !== key,
+})
 
 /** restoreDraft restores a text that could not be sent, before the text of the composer. */
 export function restoreDraft(key: string, text: string): void {
@@ -91,13 +78,3 @@ function move(from: string, to: string, queued: readonly Queued[] = []): void {
   clearAdded(from)
   store.set(draftAtom(from), '')
 }
-
-const prefix = 'draft:'
-
-// The last writer wins, except while the user types in a composer of this tab.
-followStoredTexts((name, value) => {
-  if (!name.startsWith(prefix)) return
-  const key = name.slice(prefix.length)
-  const typing = document.hasFocus() && document.activeElement?.getAttribute('data-composer') === key
-  if (!typing) drafts.get(key)?.receive(value)
-})

@@ -5,9 +5,10 @@ import type { DataSource } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
+import type { QuestionContent } from '../conversation/conversationState'
 import { attach, attachmentsAtom, detach, isWaitingStored, readAttachments, setWaiting } from './attachments'
 import { draftAtom } from './drafts'
-import { type ComposedQuestion, sendWhenReady } from './pendingQuestion'
+import { sendWhenReady } from './pendingQuestion'
 import { readinessOf, threadSources, usedSources } from './questionFiles'
 
 const key = 'thread:t'
@@ -38,7 +39,7 @@ beforeEach(() => {
 
 /** hold waits for the files of a question, and returns the list of sent questions. */
 function hold(of: Conversation) {
-  const sent: ComposedQuestion[] = []
+  const sent: QuestionContent[] = []
   setWaiting(key, true)
   const leave = sendWhenReady(
     key,

@@ -1,6 +1,7 @@
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
+import type { QuestionContent } from '../conversation/conversationState'
 import {
   attachmentsAtom,
   isWaitingStored,
@@ -10,10 +11,7 @@ import {
 } from './attachments'
 import { isUploading, type Readiness, takeQuestion, usedSources, watchReadiness } from './questionFiles'
 
-/** ComposedQuestion is a question taken out of its composer. */
-export type ComposedQuestion = NonNullable<ReturnType<typeof takeQuestion>>
-
-type Send = (question: ComposedQuestion) => void
+type Send = (question: QuestionContent) => void
 
 const locks: Locks = browserLocks() ?? new PageLocks()
 

@@ -8,7 +8,7 @@ import { ApiError, type DataSource, type Picture } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import { toast } from '@/lib/ui/toast'
-import type { ConversationState } from '../conversation/conversationState'
+import type { ConversationState, QuestionContent } from '../conversation/conversationState'
 import { isWriting } from '../conversation/turns'
 import { texts } from '../texts'
 import { type Attachments, attach, attachmentsAtom, clearAdded, readAttachments } from './attachments'
@@ -171,14 +171,7 @@ function refuse(count: number): void {
 }
 
 /** takeQuestion takes a complete question out of its composer; null if it is empty. */
-export function takeQuestion(
-  key: string,
-  state: Asked,
-): {
-  readonly content: string
-  readonly sources?: readonly string[]
-  readonly pictures?: readonly Picture[]
-} | null {
+export function takeQuestion(key: string, state: Asked): QuestionContent | null {
   const draft = draftAtom(key)
   const content = store.get(draft).trim()
   if (content === '') return null

@@ -1,17 +1,12 @@
-import { atom, type PrimitiveAtom } from 'jotai'
-import type { Picture } from '@/lib/api'
-import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
+import { storedAtoms } from '@/lib/browser/storedAtoms'
 import { store } from '@/lib/ui/store'
+import type { QuestionContent } from '../conversation/conversationState'
 import type { ModelSelection } from '../conversation/modelSelection'
 
 /** Queued is a question that waits for the running answer. */
-export interface Queued {
+export interface Queued extends QuestionContent {
   /** The request id, so that the server accepts the question once, even if several tabs send it. */
   readonly id: string
-  readonly content: string
-  /** The ids of the data sources to use. */
-  readonly sources?: readonly string[]
-  readonly pictures?: readonly Picture[]
   /** The chosen model. */
   readonly modelSelection?: ModelSelection
   /** The id of the preceding question. The queued question is sent only in that question's branch. */
@@ -27,19 +22,14 @@ type Queue = readonly Queued[]
 /** maxQueued is the maximum number of queued questions in a thread. */
 export const maxQueued = 10
 
-const prefix = 'queue:'
-const queues = new Map<string, PrimitiveAtom<Queue>>()
-
 /**
  * queueAtom returns the queued questions of a thread in order. They are stored in the browser and shared by all tabs.
  */
-export function queueAtom(threadId: string): PrimitiveAtom<Queue> {
-  const known = queues.get(threadId)
-  if (known !== undefined) return known
-  const made = atom<Queue>(parse(readStoredText(prefix + threadId)))
-  queues.set(threadId, made)
-  return made
-}
+export const queueAtom = storedAtoms<Queue>('queue:', {
+  parse,
+  format: (items) => (items.length === 0 ? '' : JSON.stringify(items.map(toStored))),
+  follows: () => true,
+})
 
 export function readQueue(threadId: string): Queue {
   return store.get(queueAtom(threadId))
@@ -93,7 +83,6 @@ function change(threadId: string, how: (item: Queued) => Queued): void {
 
 function write(threadId: string, items: Queue): void {
   store.set(queueAtom(threadId), items)
-  writeStoredText(prefix + threadId, items.length === 0 ? '' : JSON.stringify(items.map(toStored)))
 }
 
 /** The stored form of a question, where the model selection is named `wish`. */
@@ -120,9 +109,3 @@ function isStored(item: unknown): item is Stored {
   const { id, content } = (item ?? {}) as Partial<Stored>
   return typeof id === 'string' && typeof content === 'string'
 }
-
-followStoredTexts((name, value) => {
-  if (!name.startsWith(prefix)) return
-  const known = queues.get(name.slice(prefix.length))
-  if (known !== undefined) store.set(known, parse(value))
-})

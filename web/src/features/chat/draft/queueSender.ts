@@ -73,22 +73,12 @@ export function isLastAnswerComplete(conversation: Conversation): boolean {
 
 /** ask sends a question and returns at the end of its answer. */
 async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
-  const { id, content, sources, pictures, modelSelection } = queued
-  const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
-  if ('parent_id' in place && place.parent_id !== queued.parent)
-    setQueuedParent(threadId, id, place.parent_id)
+  const { id, parent, after: _, failed: __, ...content } = queued
+  const place = parent === undefined ? conversation.end : { parent_id: parent }
+  if ('parent_id' in place && place.parent_id !== parent) setQueuedParent(threadId, id, place.parent_id)
   const onTaken = () => dequeue(threadId, id)
   const onLost = () => markFailed(threadId, id)
-  const question = {
-    kind: 'text',
-    content,
-    ...(sources && { sources }),
-    ...(pictures && { pictures }),
-    ...(modelSelection && { modelSelection }),
-    onTaken,
-    onLost,
-  } as const
-  void conversation.ask(question, id, place)
+  void conversation.ask({ kind: 'text', ...content, onTaken, onLost }, id, place)
   await new Promise<void>((resolve) => {
     const look = () => {
       if (isWriting(conversation.state.turns.at(-1))) return
