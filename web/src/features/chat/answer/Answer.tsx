@@ -150,8 +150,8 @@ function useSources(view: AnswerView | null, message: Message) {
   return { citations, cited, consulted }
 }
 
-function placeIn({ id, index, page, dataSourceId }: Source): SourcePlace {
-  return { dataSourceId, chunkId: id, page: page > 0 ? page : undefined, index }
+function placeIn({ passageId, index, page, dataSourceId }: Source): SourcePlace {
+  return { dataSourceId, chunkId: passageId, page: page > 0 ? page : undefined, index }
 }
 
 /** useWatch keeps the answer's stream connected while the answer is on the screen. */

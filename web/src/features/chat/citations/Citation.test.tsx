@@ -5,9 +5,10 @@ import { Citation, CitationsContext } from './Citation'
 import { markUnsupported, type Source } from './citations'
 
 const source: Source = {
-  id: 'p1',
+  passageId: 'p1',
+  score: 0,
   index: 1,
-  name: '就業規則.pdf',
+  filename: '就業規則.pdf',
   page: 3,
   locator: '第3章 休暇',
   quote: '年次有給休暇は10日とする。',

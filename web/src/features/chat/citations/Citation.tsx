@@ -120,13 +120,13 @@ function Card({
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],
   )
-  const { name, page, locator, url } = source
+  const { filename, page, locator, url } = source
   const quote = quoteOf(source)
-  const inFile = [hasPictures(name) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
+  const inFile = [hasPictures(filename) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
   const place = url === null ? inFile : placeOf(source)
   return createPortal(
     <div ref={card} id={id} className={styles.card} role="tooltip">
-      <p className={styles.file}>{name}</p>
+      <p className={styles.file}>{filename}</p>
       {place && <p className={styles.where}>{place}</p>}
       {quote && <p className={styles.quote}>{quote}</p>}
       {!canOpen(source) && !source.deleted && <p className={styles.where}>{texts.citation.ofSkill}</p>}

@@ -52,7 +52,7 @@ function List({
   return (
     <ol className={styles.list}>
       {sources.map((source) => (
-        <li key={`${source.index} ${source.id}`}>
+        <li key={`${source.index} ${source.passageId}`}>
           {!canOpen(source) ? (
             <span className={styles.source} title={source.deleted ? undefined : texts.citation.ofSkill}>
               <Label source={source} note={noteOf(source, text)} numbered={numbered} />
@@ -88,7 +88,7 @@ function Label({ source, note, numbered }: { source: Source; note: string; numbe
   return (
     <>
       {numbered && <span className={cx(styles.index, note && styles.weak)}>{source.index}</span>}
-      <span className={styles.name}>{source.name}</span>
+      <span className={styles.name}>{source.filename}</span>
       {place && <span className={styles.place}>{place}</span>}
       {note && <span className={styles.check}>{note}</span>}
     </>

@@ -71,12 +71,22 @@ it('uses the citations in the text of an unchecked answer', () => {
 
 it('returns the same sources for a running, a checked and a stored answer', () => {
   const writing = sourcesOf({ sources: [given], citations: null }, [])
-  expect(writing).toMatchObject([{ id: 'p1', index: 1, page: 3, locator: '第3章', support: null, quote: '' }])
+  expect(writing).toMatchObject([
+    { passageId: 'p1', index: 1, page: 3, locator: '第3章', support: null, quote: '' },
+  ])
   const ended = sourcesOf({ sources: [given], citations: [checked] }, [])
-  expect(ended).toMatchObject([{ id: 'p1', index: 1, page: 3, support: 'weak', quote: '本文' }])
+  expect(ended).toMatchObject([{ passageId: 'p1', index: 1, page: 3, support: 'weak', quote: '本文' }])
   const stored = citationsOf({ sources: [given], citations: [checked] }, '')
   expect(sourcesOf(null, stored)).toMatchObject([
-    { id: 'p1', index: 1, name: '就業規則.pdf', page: 3, locator: '第3章', support: 'weak', quote: '本文' },
+    {
+      passageId: 'p1',
+      index: 1,
+      filename: '就業規則.pdf',
+      page: 3,
+      locator: '第3章',
+      support: 'weak',
+      quote: '本文',
+    },
   ])
 })
 
@@ -109,11 +119,13 @@ it('reports only that a file was deleted', () => {
 
 it('returns the place of a source in the units of its file type', () => {
   const inFile = { url: null, site: '', publishedOn: '' }
-  expect(placeOf({ ...inFile, name: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
-  expect(placeOf({ ...inFile, name: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
-  expect(placeOf({ ...inFile, name: '名簿.xlsx', page: 2, locator: '社員!B12:F20' })).toBe('社員!B12:F20')
-  expect(placeOf({ ...inFile, name: '規程.docx', page: 1, locator: '第3章 休暇 > 第12条' })).toBe('第12条')
-  expect(placeOf({ ...inFile, name: 'メモ.txt', page: 0, locator: '' })).toBe('')
+  expect(placeOf({ ...inFile, filename: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
+  expect(placeOf({ ...inFile, filename: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
+  expect(placeOf({ ...inFile, filename: '名簿.xlsx', page: 2, locator: '社員!B12:F20' })).toBe('社員!B12:F20')
+  expect(placeOf({ ...inFile, filename: '規程.docx', page: 1, locator: '第3章 休暇 > 第12条' })).toBe(
+    '第12条',
+  )
+  expect(placeOf({ ...inFile, filename: 'メモ.txt', page: 0, locator: '' })).toBe('')
 })
 
 const page: Citation = {
@@ -143,7 +155,7 @@ it('returns the same web page for a running, a checked and a stored answer', () 
     dataSourceId: '',
     locator: '',
   }
-  const wanted = { index: 2, name: '最低賃金の改定', url: page.url, site: 'example.jp', dataSourceId: '' }
+  const wanted = { index: 2, filename: '最低賃金の改定', url: page.url, site: 'example.jp', dataSourceId: '' }
   expect(sourcesOf({ sources: [found], citations: null }, [])).toMatchObject([wanted])
   const [stored] = sourcesOf(null, [page])
   expect(stored).toMatchObject({ ...wanted, quote: '時間額1,142円', support: 'strong' })

@@ -1,39 +1,15 @@
 import { hasPictures } from '@/entities/source/files'
 import type { Citation, Message } from '@/lib/api'
 import { markWeak } from '@/lib/markdown'
-import { type AnswerCitation, type AnswerSource, type AnswerView, httpUrl, type Support } from '@/lib/stream'
+import { type AnswerCitation, type AnswerSource, type AnswerView, decodeCitations } from '@/lib/stream'
 import { formatDay } from '@/lib/ui/dates'
 import { texts } from '../texts'
 
-/** Source is a source of an answer: a passage of a document, or a web page. */
-export interface Source {
-  /** The id of the passage or of the web page. */
-  readonly id: string
-  readonly index: number
-  readonly name: string
-  /** 0 if the file has no pages. */
-  readonly page: number
-  /** The position in the document in words; may be empty. */
-  readonly locator: string
-  /** The text of the passage; empty while unknown. */
-  readonly quote: string
-  /** The result of the answer's check; null for an uncited source and for an unchecked answer. */
-  readonly support: Support | null
-  /**
-   * The unsupported occurrences of the citation in the text, from 0; null if all occurrences of a weak one are
-   * unsupported.
-   */
-  readonly weakOccurrences: readonly number[] | null
-  /** Whether the file was deleted after the answer. `name` is then a notice, and other fields are empty. */
-  readonly deleted: boolean
-  /** Empty for a document of the skill, which readers can see only through its citations. */
-  readonly dataSourceId: string
-  /** For a web page only, like the next two fields; empty if unknown. */
-  readonly url: string | null
-  readonly site: string
-  /** In the form 2026-09-01. */
-  readonly publishedOn: string
-}
+/**
+ * Source is a source of an answer: a passage of a document, or a web page. If its file was deleted, `filename` is a notice
+ * and other fields are empty.
+ */
+export type Source = AnswerCitation
 
 /** canOpen reports whether a source can be opened. */
 export function canOpen({ dataSourceId, url }: Source): boolean {
@@ -45,8 +21,8 @@ export function sourcesOf(
   view: Pick<AnswerView, 'sources' | 'citations'> | null,
   stored: readonly Citation[],
 ): readonly Source[] {
-  if (view === null) return stored.map(storedSource)
-  return view.citations === null ? view.sources.map(givenSource) : view.citations.map(checkedSource)
+  if (view === null) return decodeCitations(stored) ?? []
+  return view.citations ?? view.sources.map(givenSource)
 }
 
 /**
@@ -64,21 +40,21 @@ export function sortSources(
   }
 }
 
-type Place = Pick<Source, 'name' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
+type Place = Pick<Source, 'filename' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
 
 /**
  * placeOf returns the place of a source in few words: the page of a PDF, the slide, the cells, the last heading, or the
  * site and date of a web page.
  */
-export function placeOf({ name, page, locator, url, site, publishedOn }: Place): string {
+export function placeOf({ filename, page, locator, url, site, publishedOn }: Place): string {
   if (url !== null) return [site, publishedOn && formatDay(publishedOn)].filter(Boolean).join(' ')
-  if (hasPictures(name) && page > 0) return texts.page(page)
+  if (hasPictures(filename) && page > 0) return texts.page(page)
   return locator.split(' > ').at(-1) ?? ''
 }
 
 /** titleOf returns the name and the place of a source: 就業規則.pdf 3ページ. */
 export function titleOf(source: Place): string {
-  return [source.name, placeOf(source)].filter(Boolean).join(' ')
+  return [source.filename, placeOf(source)].filter(Boolean).join(' ')
 }
 
 /** quoteOf returns the quote of a source for reading: without Markdown syntax if it is a web page. */
@@ -127,7 +103,7 @@ export function sourceLines({
   citations,
   content,
 }: Pick<Message, 'citations' | 'content'>): readonly string[] {
-  const { cited } = sortSources(citations.map(storedSource), content)
+  const { cited } = sortSources(sourcesOf(null, citations), content)
   return cited.map((source) => {
     const note = noteOf(source, content)
     return [`[${source.index}] ${titleOf(source)}${note && `（${note}）`}`, source.url]
@@ -143,42 +119,27 @@ export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, tex
   return known.map(toCitation)
 }
 
-function storedSource(citation: Citation): Source {
-  const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
-  const { url, site, published_on, weak_occurrences, deleted } = citation
+function givenSource({ id, filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
   return {
-    id: chunk_embedding_id ?? '',
-    index,
-    name: filename,
-    page,
-    locator: locator ?? '',
-    quote,
-    support: support ?? null,
-    weakOccurrences: weak_occurrences ?? null,
-    deleted: deleted ?? false,
-    dataSourceId: data_source_id ?? '',
-    url: httpUrl(url ?? ''),
-    site: site ?? '',
-    publishedOn: published_on ?? '',
+    ...rest,
+    passageId: id,
+    filename: rest.url === null ? filename : title || rest.url,
+    page: page ?? 0,
+    score: 0,
+    quote: '',
+    support: null,
+    weakOccurrences: null,
+    deleted: false,
   }
 }
 
-function checkedSource({ passageId, filename, ...rest }: AnswerCitation): Source {
-  return { ...rest, id: passageId, name: filename }
-}
-
-function givenSource({ filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
-  const name = rest.url === null ? filename : title || rest.url
-  return { ...rest, name, page: page ?? 0, quote: '', support: null, weakOccurrences: null, deleted: false }
-}
-
 function toCitation(source: Source): Citation {
-  const { id, index, name, page, locator, quote, support, dataSourceId, url, site, publishedOn } = source
-  const { weakOccurrences, deleted } = source
+  const { passageId, index, filename, page, locator, quote, support, dataSourceId, url, site } = source
+  const { publishedOn, weakOccurrences, deleted } = source
   return {
     index,
-    ...(id && { chunk_embedding_id: id }),
-    filename: name,
+    ...(passageId && { chunk_embedding_id: passageId }),
+    filename,
     page,
     score: 0,
     quote,

@@ -10,13 +10,19 @@ import question from '../question/Question.module.css'
 import { texts } from '../texts'
 import styles from './SampleChat.module.css'
 
+interface SampleSource {
+  readonly name: string
+  readonly page: number
+  readonly quote: string
+}
+
 /** SampleChatProps are a question and its answer in the source of the app. */
 interface SampleChatProps {
   readonly question: string
   /** Markdown, as a model writes it. */
   readonly answer: string
   /** The sources that the answer cites, in the order of their numbers from 1. */
-  readonly sources?: readonly Pick<Source, 'name' | 'page' | 'quote'>[]
+  readonly sources?: readonly SampleSource[]
   /** Whether the answer is written while it is read. Otherwise, or with reduced motion, it is finished. */
   readonly written?: boolean
 }
@@ -66,10 +72,13 @@ export function SampleChat({
   )
 }
 
-function sampleSource(source: Pick<Source, 'name' | 'page' | 'quote'>, at: number): Source {
+function sampleSource({ name, page, quote }: SampleSource, at: number): Source {
   return {
-    ...source,
-    id: String(at),
+    passageId: String(at),
+    filename: name,
+    page,
+    quote,
+    score: 0,
     index: at + 1,
     locator: '',
     support: null,
