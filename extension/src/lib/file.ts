@@ -1,12 +1,6 @@
+import type { PageText } from '@/lib/api'
 import { sessionFetch } from './session'
 import { t } from './texts'
-
-/** PageText is the text of a PDF file, extracted by the server. */
-export interface PageText {
-  readonly text: string
-  readonly truncated_characters: number
-  readonly page_count: number
-}
 
 /** FileRefused reports that the server refused a file. The message is for the user. */
 export class FileRefused extends Error {

@@ -1,4 +1,5 @@
-import { sessionFetch } from './session'
+import type { ProjectList } from '@/lib/api'
+import { readJSON } from './session'
 
 /** Project is a project of the user. */
 export interface Project {
@@ -17,21 +18,15 @@ const pageSize = 100
 
 /** readProjects reads the projects of the signed-in account that are not archived. */
 export async function readProjects(): Promise<AccountProjects> {
-  const { id } = await read<{ id: string }>('/v1/me')
+  const { id } = await readJSON<{ id: string }>('/v1/me')
   const projects: Project[] = []
   for (;;) {
-    const { items, total } = await read<{ items: Project[]; total: number }>(
+    const { items, total } = await readJSON<ProjectList>(
       `/v1/project?offset=${projects.length}&limit=${pageSize}`,
     )
     projects.push(...items.map((item) => ({ id: item.id, name: item.name })))
     if (items.length === 0 || projects.length >= total) return { accountId: id, projects }
   }
-}
-
-async function read<T>(path: string): Promise<T> {
-  const response = await sessionFetch(path)
-  if (!response.ok) throw new Error(`GET ${path}: ${response.status}`)
-  return (await response.json()) as T
 }
 
 const keyOf = (accountId: string) => `project:${accountId}`

@@ -158,6 +158,13 @@ export const sessionFetch: typeof fetch = async (input, init) => {
   return again
 }
 
+/** readJSON returns the JSON at one of the server's paths. It throws if the server refuses. */
+export async function readJSON<T>(path: string, get: typeof fetch = sessionFetch): Promise<T> {
+  const response = await get(path)
+  if (!response.ok) throw new Error(`GET ${path}: ${response.status}`)
+  return (await response.json()) as T
+}
+
 function headersOf(headers: HeadersInit | undefined): Record<string, string> {
   return Object.fromEntries(new Headers(headers))
 }

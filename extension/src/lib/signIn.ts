@@ -35,7 +35,7 @@ export async function signIn(origin: string): Promise<void> {
   if (answer.get('state') !== state) throw new SignInFailure('denied')
   const code = answer.get('code')
   if (code === null) throw new SignInFailure('denied')
-  const response = await post(origin, {
+  const response = await post(`${origin}/v1/oauth2/token`, {
     grant_type: 'authorization_code',
     client_id: CLIENT_ID,
     redirect_uri: redirect,
@@ -57,11 +57,7 @@ export interface Device {
 
 /** beginDevice requests a code. */
 export async function beginDevice(origin: string): Promise<Device> {
-  const response = await postForm(`${origin}/v1/oauth2/device`, { client_id: CLIENT_ID, scope: SCOPE }).catch(
-    () => {
-      throw new SignInFailure('unreachable')
-    },
-  )
+  const response = await post(`${origin}/v1/oauth2/device`, { client_id: CLIENT_ID, scope: SCOPE })
   const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>
   const { user_code, device_code, verification_uri, verification_uri_complete, expires_in, interval } = answer
   if (!response.ok || typeof user_code !== 'string' || typeof device_code !== 'string') {
@@ -84,7 +80,7 @@ export async function awaitDevice(origin: string, device: Device, signal: AbortS
   let interval = device.intervalMs
   while (Date.now() < device.expiresAt) {
     await pause(interval, signal)
-    const response = await post(origin, {
+    const response = await post(`${origin}/v1/oauth2/token`, {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
       client_id: CLIENT_ID,
       device_code: device.deviceCode,
@@ -114,8 +110,8 @@ export async function signOut(): Promise<void> {
   }).catch(() => {})
 }
 
-async function post(origin: string, fields: Record<string, string>): Promise<Response> {
-  return postForm(`${origin}/v1/oauth2/token`, fields).catch(() => {
+function post(url: string, fields: Record<string, string>): Promise<Response> {
+  return postForm(url, fields).catch(() => {
     throw new SignInFailure('unreachable')
   })
 }

@@ -62,14 +62,13 @@ export async function readConversation(tabId: number, url: string): Promise<Stor
 
 /** readLastConversation returns the conversation of a tab that was touched last. */
 export async function readLastConversation(tabId: number): Promise<StoredConversation | null> {
-  const conversations = (await readAllConversations()).filter((conversation) => conversation.tabId === tabId)
-  return conversations.sort((a, b) => b.touchedAt - a.touchedAt)[0] ?? null
+  return (await readAllConversations()).find((conversation) => conversation.tabId === tabId) ?? null
 }
 
 export async function storeConversation(conversation: StoredConversation): Promise<void> {
   const key = keyOf(conversation.tabId, conversation.url)
   await chrome.storage.session.set({ [key]: conversation })
-  const conversations = (await readAllConversations()).sort((a, b) => b.touchedAt - a.touchedAt)
+  const conversations = await readAllConversations()
   const old = conversations.slice(maxConversations).map(({ tabId, url }) => keyOf(tabId, url))
   if (old.length > 0) await chrome.storage.session.remove(old)
 }
@@ -101,9 +100,11 @@ export function onAllDeleted(listener: () => void): () => void {
   return () => chrome.storage.session.onChanged.removeListener(onChanged)
 }
 
+/** readAllConversations returns the stored conversations. The one that was touched last comes first. */
 async function readAllConversations(): Promise<StoredConversation[]> {
   const all = await chrome.storage.session.get(null)
   return Object.entries(all)
     .filter(([key]) => key.startsWith(prefix))
     .map(([, conversation]) => conversation as StoredConversation)
+    .sort((a, b) => b.touchedAt - a.touchedAt)
 }

@@ -1,12 +1,10 @@
-import type { ToolApproval } from '@/lib/api'
-import { sessionFetch } from './session'
+import type { ToolApproval, ToolApprovalList } from '@/lib/api'
+import { readJSON, sessionFetch } from './session'
 import { t } from './texts'
 
 /** readWaitingCall returns a call of a tool that waits for the user's decision; null if it does not wait any more. */
 export async function readWaitingCall(id: string): Promise<ToolApproval | null> {
-  const response = await sessionFetch('/v1/tool-call?state=waiting&limit=100')
-  if (!response.ok) throw new Error(`GET /v1/tool-call: ${response.status}`)
-  const { items } = (await response.json()) as { items: ToolApproval[] }
+  const { items } = await readJSON<ToolApprovalList>('/v1/tool-call?state=waiting&limit=100')
   return items.find((call) => call.id === id) ?? null
 }
 

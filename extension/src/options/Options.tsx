@@ -4,7 +4,7 @@ import { Logo } from '@/components/Logo'
 import { PRIVACY } from '../lib/privacy'
 import { removeUnreviewed, unreviewedSites } from '../lib/review'
 import { checkServer, readServer, type Server, saveServer, toOrigin } from '../lib/server'
-import { onSession, readGrant, sessionFetch } from '../lib/session'
+import { onSession, readGrant, readJSON } from '../lib/session'
 import { signOut } from '../lib/signIn'
 import { type TextName, t } from '../lib/texts'
 import { SignIn } from '../panel/Screens'
@@ -122,12 +122,10 @@ function ServerForm({ server }: { server: Server | null }) {
 function Account() {
   const [name, setName] = useState('')
   useEffect(() => {
-    void sessionFetch('/v1/me')
-      .then(async (response) => {
-        const me = (await response.json()) as { email?: string }
-        if (response.ok) setName(me.email ?? '')
-      })
-      .catch(() => {})
+    readJSON<{ email?: string }>('/v1/me').then(
+      ({ email = '' }) => setName(email),
+      () => {},
+    )
   }, [])
   return (
     <>

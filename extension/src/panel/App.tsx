@@ -1,5 +1,5 @@
 import { ExternalLink, MessageSquarePlus, Settings } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { LogoMark } from '@/components/Logo'
 import { Tooltips } from '@/components/Tooltip'
@@ -19,7 +19,7 @@ import { Turns } from './Turns'
 import { type Place, readPlace, useTarget } from './target'
 import type { PageRequest } from './task'
 import { useConversation } from './useConversation'
-import { type ProjectChoice, useProjects } from './useProjects'
+import { useProjects } from './useProjects'
 import { useWork, type Work } from './useWork'
 import { WorkView } from './Work'
 
@@ -31,7 +31,8 @@ export function App() {
   const { conversation, moved, open } = useConversation(target)
   const ready = access.kind === 'ready'
   const choice = useProjects(ready)
-  const { work, prepare, send, readPdf, cancel } = useWork(target, choice.chosen, open)
+  const worker = useWork(target, choice.chosen, open)
+  const { work, prepare } = worker
   useEffect(() => {
     if (conversation !== null) conversation.onSignedOut = refuse
   }, [conversation, refuse])
@@ -40,73 +41,37 @@ export function App() {
   }, [conversation, ready])
   useIntents(place, target, ready, prepare)
   const main = useFocus(work.kind)
-  return (
-    <>
-      <Head access={access} conversation={conversation} onNew={() => open(null)} />
-      <main className={styles.main} ref={main} tabIndex={-1}>
-        <Body
-          access={access}
-          retry={retry}
-          conversation={conversation}
-          moved={moved}
-          target={target}
-          choice={choice}
-          work={work}
-          onRequest={prepare}
-          onNew={() => open(null)}
-        >
-          <WorkView work={work} access={access} onSend={send} onReadPdf={readPdf} onCancel={cancel} />
-        </Body>
-      </main>
-      <Tooltips />
-    </>
-  )
-}
-
-interface BodyProps {
-  readonly access: Access
-  readonly retry: () => void
-  readonly conversation: Conversation | null
-  readonly moved: 'moved' | 'unknown' | null
-  readonly target: Target | null
-  readonly choice: ProjectChoice
-  readonly work: Work
-  readonly onRequest: (request: PageRequest) => void
-  readonly onNew: () => void
-  readonly children: ReactNode
-}
-
-function Body({
-  access,
-  retry,
-  conversation,
-  moved,
-  target,
-  choice,
-  work,
-  onRequest,
-  onNew,
-  children,
-}: BodyProps) {
-  if (access.kind === 'loading' || target === null) return null
+  const onNew = () => open(null)
+  const origin = 'server' in access ? access.server.origin : ''
   const asking = work.kind === 'idle' || work.kind === 'refused'
-  if (conversation === null) {
+  const steps = <WorkView worker={worker} server={origin} />
+  const body = () => {
+    if (access.kind === 'loading' || target === null) return null
+    if (conversation !== null)
+      return (
+        <>
+          {access.kind !== 'ready' && <AccessNotice access={access} onRetry={retry} />}
+          {moved && <Moved conversation={conversation} moved={moved} onNew={onNew} />}
+          <Turns conversation={conversation} origin={origin} />
+          {steps}
+          {asking && <Further conversation={conversation} ready={ready} />}
+        </>
+      )
     if (access.kind !== 'ready') return <AccessScreen access={access} onRetry={retry} />
-    return asking ? (
-      <Start target={target} choice={choice} onRequest={onRequest}>
-        {children}
+    if (!asking) return steps
+    return (
+      <Start target={target} choice={choice} onRequest={prepare}>
+        {steps}
       </Start>
-    ) : (
-      children
     )
   }
   return (
     <>
-      {access.kind !== 'ready' && <AccessNotice access={access} onRetry={retry} />}
-      {moved && <Moved conversation={conversation} moved={moved} onNew={onNew} />}
-      <Turns conversation={conversation} origin={'server' in access ? access.server.origin : ''} />
-      {children}
-      {asking && <Further conversation={conversation} ready={access.kind === 'ready'} />}
+      <Head access={access} conversation={conversation} onNew={onNew} />
+      <main className={styles.main} ref={main} tabIndex={-1}>
+        {body()}
+      </main>
+      <Tooltips />
     </>
   )
 }

@@ -2,6 +2,7 @@ import { ShieldQuestion } from 'lucide-react'
 import { useCallback, useEffect, useId, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import type { ToolApproval } from '@/lib/api'
+import { useRequestId } from '@/lib/api/useRequestId'
 import type { Answer, AnswerToolCall, CallApproval } from '@/lib/stream'
 import { toolInputs } from '@/lib/ui/toolInputs'
 import { visible } from '@/lib/ui/visible'
@@ -172,8 +173,7 @@ function useDecision(id: string, waits: boolean, conversation: Conversation) {
   const [asked, setAsked] = useState<ToolApproval | null>(null)
   const [failure, setFailure] = useState('')
   const [sending, setSending] = useState(false)
-  // A repeated attempt with the same decision has the same id.
-  const request = useRef({ of: '', id: '' })
+  const requestId = useRequestId()
   const fail = useCallback(
     (cause: unknown) => {
       if (cause instanceof SignedOut) conversation.onSignedOut(cause)
@@ -187,12 +187,10 @@ function useDecision(id: string, waits: boolean, conversation: Conversation) {
   }, [waits, read])
   const decide = async (approved: boolean) => {
     if (asked === null || sending) return
-    const of = `${approved} ${asked.arguments_sha256}`
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
     setSending(true)
     setFailure('')
     try {
-      const refusal = await decideToolCall(asked, approved, request.current.id)
+      const refusal = await decideToolCall(asked, approved, requestId([approved, asked.arguments_sha256]))
       if (refusal === '') return
       setFailure(refusal)
       await read()

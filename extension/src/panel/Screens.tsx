@@ -13,21 +13,14 @@ export function AccessScreen({ access, onRetry }: { access: Barred; onRetry: () 
   return (
     <section className={styles.screen}>
       <h2>{t(titleOf(access))}</h2>
-      {'server' in access && <p>{noteOf(access, access.server.origin)}</p>}
+      {access.kind !== 'setup' && <p>{noteOf(access)}</p>}
       <WayOut access={access} onRetry={onRetry} />
     </section>
   )
 }
 
 /** The same above a conversation, which stays readable. */
-export function AccessNotice({
-  access,
-  onRetry,
-}: {
-  access: Exclude<Access, { kind: 'ready' }>
-  onRetry: () => void
-}) {
-  if (access.kind === 'loading') return null
+export function AccessNotice({ access, onRetry }: { access: Barred; onRetry: () => void }) {
   return (
     <section className={styles.banner} role="status">
       <p>{t(titleOf(access))}</p>
@@ -53,10 +46,10 @@ function titleOf(access: Barred): TextName {
   }
 }
 
-function noteOf(access: Barred, origin: string): string {
+function noteOf(access: Barred): string {
+  if (access.kind === 'setup') return t('setupNote')
+  const { origin } = access.server
   switch (access.kind) {
-    case 'setup':
-      return t('setupNote')
     case 'offline':
       return t('offlineNote')
     case 'unreachable':

@@ -24,37 +24,24 @@ export const SourcesContext = createContext<Sources>(new Map())
 
 /** sourcesOf returns the sources that an answer cites, by number. `origin` is the server. */
 export function sourcesOf({ sources, citations, threadId, text }: Answer, origin: string): Sources {
-  const all: readonly Source[] =
-    citations === null
-      ? sources.map((source) =>
-          toSource(source, source.filename || source.title, source.id, origin, threadId),
-        )
-      : citations.map((citation) =>
-          toSource(citation, citation.filename, citation.passageId, origin, threadId),
-        )
+  const chat = threadId && origin ? `${origin}/chat/${threadId}` : null
+  const all =
+    citations?.map((citation) => toSource(citation, citation.passageId, chat)) ??
+    sources.map((source) => toSource(source, source.id, chat))
   return new Map(
     all.filter(({ index }) => text.includes(`[${index}]`)).map((source) => [source.index, source]),
   )
 }
 
-function toSource(
-  source: AnswerSource | AnswerCitation,
-  name: string,
-  passageId: string,
-  origin: string,
-  threadId: string | null,
-): Source {
-  const { index, page, locator, dataSourceId, url } = source
+/** toSource returns a source. `chat` is the address of the thread in the app. */
+function toSource(source: AnswerSource | AnswerCitation, chunkId: string, chat: string | null): Source {
+  const { index, page, locator, dataSourceId, url, filename: name } = source
   return {
     index,
     name,
     place: /\.pdf$/i.test(name) && page ? t('sourcePage', page) : (locator.split(' > ').at(-1) ?? ''),
     weak: 'support' in source && source.support === 'weak',
-    url:
-      url ??
-      (dataSourceId && threadId && origin
-        ? `${origin}/chat/${threadId}${searchWith('', { dataSourceId, chunkId: passageId })}`
-        : null),
+    url: url ?? (dataSourceId && chat ? chat + searchWith('', { dataSourceId, chunkId }) : null),
   }
 }
 

@@ -102,23 +102,18 @@ function statusOf(line: string | null, answer: Answer): string {
 function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { outcome } = turn.answer
   const failure = turn.failure ?? (outcome?.kind === 'failed' ? outcome.message || t('failed') : null)
-  if (turn.tokensToAccept !== undefined) {
-    return (
-      <div className={styles.failed} role="alert">
-        <p>{failure}</p>
-        <Button size="sm" disabled={conversation.writing} onClick={() => conversation.retry(turn)}>
-          {t('proceed')}
-        </Button>
-      </div>
-    )
-  }
+  const costly = turn.tokensToAccept !== undefined
   if (failure !== null) {
     return (
       <div className={styles.failed} role="alert">
         <p>{failure}</p>
-        <Button size="sm" disabled={conversation.writing} onClick={() => conversation.regenerate(turn)}>
-          <RotateCcw size={14} aria-hidden />
-          {t('again')}
+        <Button
+          size="sm"
+          disabled={conversation.writing}
+          onClick={() => (costly ? conversation.retry(turn) : conversation.regenerate(turn))}
+        >
+          {!costly && <RotateCcw size={14} aria-hidden />}
+          {t(costly ? 'proceed' : 'again')}
         </Button>
       </div>
     )
@@ -129,6 +124,11 @@ function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation
   }
   return null
 }
+
+const ratings = [
+  ['good', ThumbsUp],
+  ['bad', ThumbsDown],
+] as const
 
 /** The actions on a finished answer. Only the last one can be regenerated, as later turns depend on the others. */
 function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }) {
@@ -150,22 +150,17 @@ function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conve
       <IconButton size="sm" label={t('copy')} onClick={() => void copy()}>
         {said === 'copied' ? <Check size={16} /> : <Copy size={16} />}
       </IconButton>
-      <IconButton
-        size="sm"
-        label={t('good')}
-        aria-pressed={turn.rating === 'good'}
-        onClick={() => void rate('good')}
-      >
-        <ThumbsUp size={16} fill={turn.rating === 'good' ? 'currentColor' : 'none'} />
-      </IconButton>
-      <IconButton
-        size="sm"
-        label={t('bad')}
-        aria-pressed={turn.rating === 'bad'}
-        onClick={() => void rate('bad')}
-      >
-        <ThumbsDown size={16} fill={turn.rating === 'bad' ? 'currentColor' : 'none'} />
-      </IconButton>
+      {ratings.map(([rating, Thumb]) => (
+        <IconButton
+          key={rating}
+          size="sm"
+          label={t(rating)}
+          aria-pressed={turn.rating === rating}
+          onClick={() => void rate(rating)}
+        >
+          <Thumb size={16} fill={turn.rating === rating ? 'currentColor' : 'none'} />
+        </IconButton>
+      ))}
       {last && (
         <IconButton
           size="sm"

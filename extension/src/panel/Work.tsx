@@ -4,22 +4,13 @@ import { ThreadLine } from '@/components/ThreadLine'
 import { maxText } from '../lib/limits'
 import { siteOf } from '../lib/review'
 import { count, t } from '../lib/texts'
-import type { Access } from './access'
 import styles from './Panel.module.css'
-import type { Draft, PdfDraft } from './task'
-import type { Work } from './useWork'
+import type { Draft } from './task'
+import type { Worker } from './useWork'
 
-interface WorkProps {
-  readonly work: Work
-  readonly access: Access
-  readonly onSend: (draft: Draft, always: boolean) => void
-  readonly onReadPdf: (draft: PdfDraft) => void
-  readonly onCancel: () => void
-}
-
-/** WorkView shows the steps between a request and its question. */
-export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProps) {
-  const server = 'server' in access ? access.server.origin : ''
+/** WorkView shows the steps between a request and its question. `server` is the origin that receives the text. */
+export function WorkView({ worker, server }: { worker: Worker; server: string }) {
+  const { work, send, readPdf, cancel } = worker
   switch (work.kind) {
     case 'idle':
       return null
@@ -34,7 +25,7 @@ export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProp
         <section className={styles.start} role="status">
           <p>{work.pdf ? t('readingPdf') : t('reading')}</p>
           <ThreadLine running />
-          <Button size="sm" onClick={onCancel}>
+          <Button size="sm" onClick={cancel}>
             {t('cancel')}
           </Button>
         </section>
@@ -46,15 +37,15 @@ export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProp
           <p>{t('pdfReview', sizeOf(work.draft.file))}</p>
           <p className={styles.quiet}>{t('reviewTo', server)}</p>
           <div className={styles.row}>
-            <Button variant="primary" onClick={() => onReadPdf(work.draft)}>
+            <Button variant="primary" onClick={() => readPdf(work.draft)}>
               {t('readPdf')}
             </Button>
-            <Button onClick={onCancel}>{t('cancel')}</Button>
+            <Button onClick={cancel}>{t('cancel')}</Button>
           </div>
         </section>
       )
     case 'review':
-      return <Review draft={work.draft} server={server} onSend={onSend} onCancel={onCancel} />
+      return <Review draft={work.draft} server={server} onSend={send} onCancel={cancel} />
   }
 }
 

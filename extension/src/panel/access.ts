@@ -37,15 +37,15 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
     const again = () => {
       if (document.visibilityState === 'visible') void look()
     }
+    const controller = new AbortController()
+    const { signal } = controller
     const stop = onSession(() => void look())
-    window.addEventListener('online', again)
-    window.addEventListener('offline', again)
-    document.addEventListener('visibilitychange', again)
+    window.addEventListener('online', again, { signal })
+    window.addEventListener('offline', again, { signal })
+    document.addEventListener('visibilitychange', again, { signal })
     return () => {
       stop()
-      window.removeEventListener('online', again)
-      window.removeEventListener('offline', again)
-      document.removeEventListener('visibilitychange', again)
+      controller.abort()
     }
   }, [look])
   const lost = isLost(access)

@@ -1,6 +1,6 @@
+import type { MessageList } from '@/lib/api'
 import {
   browserWake,
-  type CallApproval,
   Connection,
   type ConnectionState,
   decodeCitations,
@@ -12,7 +12,7 @@ import {
 import { shorten } from '@/lib/ui/shorten'
 import { cut, maxSelection, maxTitle } from '../lib/limits'
 import type { Project } from '../lib/projects'
-import { SignedOut, sessionFetch } from '../lib/session'
+import { readJSON, SignedOut, sessionFetch } from '../lib/session'
 import { addressOf, type StoredConversation, storeConversation, type Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
 
@@ -304,19 +304,7 @@ export class Conversation {
     const turn = this.#turn(key)
     const { messageId, threadId } = turn.answer
     const url = `/v1/message?thread_id=${threadId}&limit=100`
-    const response = await this.#fetch(url)
-    if (!response.ok) throw new Error(`GET ${url}: ${response.status}`)
-    const { items } = (await response.json()) as {
-      items: {
-        id: string
-        content: string
-        finish_reason?: string
-        status: string
-        error?: { detail: string }
-        citations?: unknown
-        tool_calls?: { id: string; approval?: CallApproval }[]
-      }[]
-    }
+    const { items } = await readJSON<MessageList>(url, this.#fetch)
     const stored = items.find(({ id }) => id === messageId)
     if (stored === undefined) return
     const outcome =
@@ -354,10 +342,6 @@ export class Conversation {
 
   #change(change: Partial<StoredConversation>): void {
     this.#stored = { ...this.#stored, ...change, touchedAt: Date.now() }
-    this.#tell()
-  }
-
-  #tell(): void {
     for (const listener of this.#listeners) listener()
   }
 

@@ -22,6 +22,8 @@ export interface Draft {
   readonly unreadFrames: number
 }
 
+type Page = Pick<Target, 'tabId' | 'url' | 'title'>
+
 /** PdfDraft is a PDF that must be sent to the server to be read. */
 export interface PdfDraft {
   readonly request: PageRequest
@@ -45,13 +47,14 @@ export async function draftOf(target: Target, request: PageRequest): Promise<Dra
   const reason = unreadableReason(found)
   if (reason !== null || found.kind !== 'page') throw new Unreadable(reason ?? 'emptyPage')
   if (found.text === '') throw new Unreadable('emptyPage')
-  const { url, title, text, whole, omitted, unreadFrames } = found
-  const draft = drafted(target.tabId, request, url, title, text, 0, unreadFrames)
+  const { text, whole, omitted, unreadFrames } = found
+  const page = { ...found, tabId: target.tabId }
+  const draft = { ...drafted(page, request, text), unreadFrames }
   if (omitted === 0) return draft
   return {
     ...draft,
     material: { ...draft.material, omitted },
-    whole: drafted(target.tabId, request, url, title, whole, 0, unreadFrames),
+    whole: { ...drafted(page, request, whole), unreadFrames },
   }
 }
 
@@ -59,37 +62,22 @@ export async function draftOf(target: Target, request: PageRequest): Promise<Dra
 export async function draftOfPdf({ request, target, file }: PdfDraft): Promise<Draft> {
   const { text, truncated_characters } = await readPageFile(file)
   if (text.trim() === '') throw new Unreadable('emptyPage')
-  return drafted(target.tabId, request, target.url, target.title, text, truncated_characters, 0)
+  return drafted(target, request, text, truncated_characters)
 }
 
-function drafted(
-  tabId: number,
-  request: PageRequest,
-  url: string,
-  title: string,
-  whole: string,
-  more: number,
-  unreadFrames: number,
-): Draft {
+/** drafted returns the draft of a text, which `more` characters follow that are not sent. */
+function drafted({ tabId, url, title }: Page, request: PageRequest, whole: string, more = 0): Draft {
   const { text, characters, left } = cut(whole)
   const material = { ...request, url, title, text, left: left + more, omitted: 0, selection: '' }
-  return { tabId, material, characters, whole: null, unreadFrames }
+  return { tabId, material, characters, whole: null, unreadFrames: 0 }
 }
 
 function explanation(target: Target, request: PageRequest, selection: string): Draft {
   const characters = lengthOf(selection)
   if (selection.trim() === '') throw new Unreadable('noSelection')
   if (characters > maxSelection) throw new TooLong(characters)
-  const material = {
-    ...request,
-    url: target.url,
-    title: target.title,
-    text: '',
-    left: 0,
-    omitted: 0,
-    selection,
-  }
-  return { tabId: target.tabId, material, characters, whole: null, unreadFrames: 0 }
+  const draft = drafted(target, request, '')
+  return { ...draft, material: { ...draft.material, selection }, characters }
 }
 
 /** TooLong refuses a selection over the limit. It is never cut, because the explanation would not cover all of it. */

@@ -21,7 +21,8 @@ interface TabWork {
   readonly work: Work
 }
 
-interface Worker {
+/** Worker does the work for the page of a tab. */
+export interface Worker {
   readonly work: Work
   readonly prepare: (request: PageRequest) => void
   readonly send: (draft: Draft, always: boolean) => void
