@@ -2,9 +2,9 @@ import type { PageText } from '@/lib/api'
 import { sessionFetch } from './session'
 import { t } from './texts'
 
-/** FileRefused reports that the server refused a file. The message is for the user. */
-export class FileRefused extends Error {
-  override name = 'FileRefused'
+/** Refused reports that a file or a selection cannot be used. The message is for the user. */
+export class Refused extends Error {
+  override name = 'Refused'
 }
 
 /** readPageFile sends a PDF file to the server, which extracts the text and does not store the file. */
@@ -16,6 +16,6 @@ export async function readPageFile(file: Blob): Promise<PageText> {
     body: form,
   })
   const answer = (await response.json().catch(() => ({}))) as Partial<PageText> & { detail?: string }
-  if (!response.ok || typeof answer.text !== 'string') throw new FileRefused(answer.detail ?? t('pdfFailed'))
+  if (!response.ok || typeof answer.text !== 'string') throw new Refused(answer.detail ?? t('pdfFailed'))
   return answer as PageText
 }

@@ -33,6 +33,13 @@ export interface Material {
 
 const path = '/external/chrome_extension/v1/chat/completion/stream'
 
+/** The kinds of first questions in the API. */
+const kinds: Readonly<Record<Material['kind'], string>> = {
+  explanation: 'chrome_extension_easy_explain',
+  summary: 'chrome_extension_page_whole_summary',
+  question: 'chrome_extension_page_whole_summary_follow_up',
+}
+
 /** The interval for storing a growing answer, in milliseconds. The cursor recovers the rest. */
 const keepEvery = 250
 
@@ -54,19 +61,13 @@ export class Conversation {
     this.resume()
   }
 
-  /** Creates an empty conversation about an address in a tab. */
-  static begin(
-    tabId: number,
-    url: string,
-    title: string,
-    kind: StoredConversation['kind'],
-    project: Project | null,
-  ): Conversation {
+  /** Creates an empty conversation about a page in a tab. */
+  static begin(tabId: number, { url, title, kind }: Material, project: Project | null): Conversation {
     return new Conversation({
       tabId,
       url: addressOf(url),
       title,
-      kind,
+      kind: kind === 'explanation' ? 'selection' : 'page',
       project,
       threadId: null,
       turns: [],
@@ -106,11 +107,7 @@ export class Conversation {
     const explains = material.kind === 'explanation'
     const body = {
       request_id: crypto.randomUUID(),
-      kind: explains
-        ? 'chrome_extension_easy_explain'
-        : material.kind === 'summary'
-          ? 'chrome_extension_page_whole_summary'
-          : 'chrome_extension_page_whole_summary_follow_up',
+      kind: kinds[material.kind],
       page: {
         url: material.url,
         title: cut(material.title, maxTitle).text,

@@ -1,7 +1,7 @@
-import { readPageFile } from '../lib/file'
+import { Refused, readPageFile } from '../lib/file'
 import { cut, lengthOf, maxSelection } from '../lib/limits'
 import { fetchPdf, readTab, type Target, Unreadable, unreadableReason } from '../lib/pages'
-import { type TextName, t } from '../lib/texts'
+import { t } from '../lib/texts'
 import type { Material } from './conversation'
 
 /** PageRequest is a user's request about the page. */
@@ -75,22 +75,14 @@ function drafted({ tabId, url, title }: Page, request: PageRequest, whole: strin
 function explanation(target: Target, request: PageRequest, selection: string): Draft {
   const characters = lengthOf(selection)
   if (selection.trim() === '') throw new Unreadable('noSelection')
-  if (characters > maxSelection) throw new TooLong(characters)
+  // It is never cut, because the explanation would not cover all of it.
+  if (characters > maxSelection) throw new Refused(t('selectionTooLong', characters, maxSelection))
   const draft = drafted(target, request, '')
   return { ...draft, material: { ...draft.material, selection }, characters }
 }
 
-/** TooLong refuses a selection over the limit. It is never cut, because the explanation would not cover all of it. */
-class TooLong extends Error {
-  override name = 'TooLong'
-  constructor(readonly characters: number) {
-    super('the selection is too long')
-  }
-}
-
 /** reasonOf describes the error of draftOf. */
 export function reasonOf(cause: unknown): string {
-  if (cause instanceof TooLong) return t('selectionTooLong', cause.characters, maxSelection)
-  if (cause instanceof Unreadable) return t(cause.reason satisfies TextName)
-  return cause instanceof Error && cause.name === 'FileRefused' ? cause.message : t('actionFailed')
+  if (cause instanceof Unreadable) return t(cause.reason)
+  return cause instanceof Refused ? cause.message : t('actionFailed')
 }

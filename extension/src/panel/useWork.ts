@@ -22,13 +22,7 @@ interface TabWork {
 }
 
 /** Worker does the work for the page of a tab. */
-export interface Worker {
-  readonly work: Work
-  readonly prepare: (request: PageRequest) => void
-  readonly send: (draft: Draft, always: boolean) => void
-  readonly readPdf: (draft: PdfDraft) => void
-  readonly cancel: () => void
-}
+export type Worker = ReturnType<typeof useWork>
 
 const idle: Work = { kind: 'idle' }
 
@@ -40,7 +34,7 @@ export function useWork(
   target: Target | null,
   project: Project | null,
   begin: (conversation: Conversation) => void,
-): Worker {
+) {
   const [current, setCurrent] = useState<TabWork | null>(null)
   // A later request replaces the current one.
   const turn = useRef(0)
@@ -50,13 +44,7 @@ export function useWork(
       const { material, tabId } = draft
       if (always) void addUnreviewed(siteOf(material.url))
       setCurrent(null)
-      const conversation = Conversation.begin(
-        tabId,
-        material.url,
-        material.title,
-        material.kind === 'explanation' ? 'selection' : 'page',
-        project,
-      )
+      const conversation = Conversation.begin(tabId, material, project)
       begin(conversation)
       conversation.start(material)
       if (material.kind === 'question') setDraft(tabId, '')

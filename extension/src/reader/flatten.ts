@@ -11,6 +11,9 @@ const dropped = new Set(
   ).split(' '),
 )
 
+/** The attributes that the copy has. */
+const copied = 'href src alt class id role colspan rowspan start lang itemprop itemtype'.split(' ')
+
 /** Smaller frames are advertisements and counters, in pixels. */
 const smallestFrame = { width: 200, height: 100 }
 
@@ -84,20 +87,7 @@ function copyNode(node: Node, to: Element, state: State): void {
   const made = to.ownerDocument.createElement(
     /^[a-z][a-z0-9-]*$/i.test(element.localName) ? element.localName : 'div',
   )
-  for (const name of [
-    'href',
-    'src',
-    'alt',
-    'class',
-    'id',
-    'role',
-    'colspan',
-    'rowspan',
-    'start',
-    'lang',
-    'itemprop',
-    'itemtype',
-  ]) {
+  for (const name of copied) {
     const value = element.getAttribute(name)
     if (value !== null) made.setAttribute(name, value)
   }

@@ -138,16 +138,7 @@ function eventsOf(of: () => Conversation): ConversationEvents {
       if (thread !== null) dequeue(thread.id, requestId)
       if (removeRestoredDraft(key, question.content)) removeRestoredAttachments(key, question)
     },
-    onTrouble: (what, retry, cause) => {
-      const message = {
-        regenerate: texts.failure.regenerate,
-        stop: texts.failure.stop,
-        feedback: texts.feedback.failed,
-        branch: texts.branches.failed,
-        decide: texts.failure.decide,
-      }
-      toastFailure(`${message[what]}${describeFailure(cause)}`, retry)
-    },
+    onTrouble: (what, retry, cause) => toastFailure(texts.trouble[what] + describeFailure(cause), retry),
   }
 }
 

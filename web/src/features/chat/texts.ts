@@ -15,9 +15,12 @@ export const texts = {
   question: 'あなたの質問',
   answer: '回答',
   messages: 'メッセージ',
-  loadingOlder: '読み込み中...',
+  loading: '読み込み中...',
   olderFailed: '以前のメッセージを読み込めませんでした。',
-  reload: 'やり直す',
+  again: 'やり直す',
+  send: '送信',
+  cancel: 'キャンセル',
+  close: '閉じる',
   toEnd: '最新へ',
 
   suggestions: '質問の例',
@@ -29,8 +32,6 @@ export const texts = {
     open: '質問を編集',
     label: '質問の編集',
     note: '元の質問と回答は残り、‹ › で切り替えられます。',
-    send: '送信',
-    cancel: 'キャンセル',
     busy: '回答の作成が終わると送信できます。',
     noFiles: '質問の編集では、ファイルを添付できません。追加できるのは画像だけです。',
   },
@@ -42,8 +43,6 @@ export const texts = {
     running: '別の分岐で回答を作成中です。',
     done: '別の分岐に新しい回答があります。',
     show: '表示する',
-    dismiss: '閉じる',
-    failed: '切り替えられませんでした。',
   },
 
   composer: {
@@ -56,7 +55,6 @@ export const texts = {
     } as Readonly<Record<string, string>>,
     next: '続けて質問や依頼を入力',
     keys: (keys: { send: string; break: string }) => `${keys.send}（改行は ${keys.break}）`,
-    send: '送信',
     stop: '回答を停止',
     remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,
     over: (count: number, limit: number) =>
@@ -91,7 +89,6 @@ export const texts = {
     title: '質問と一緒に送る内容',
     lead: 'どのスキルでも、質問のたびに次の内容をモデルに送ります。',
     edit: '「回答のカスタマイズ」を編集',
-    close: '閉じる',
     fields: { name: '呼び名', department: '部署・役割', tone: '回答の文体', signature: '署名' },
   },
 
@@ -115,13 +112,11 @@ export const texts = {
     list: '質問に使うファイル',
     asked: '質問に使ったファイル',
     more: (count: number) => `ほか${count}件`,
-    unknown: '読み込み中...',
     gone: '削除されたファイル',
     unused: '使いません',
     use: (name: string) => `「${name}」を使う`,
     remove: (name: string) => `「${name}」を外す`,
     stop: (name: string) => `「${name}」のアップロードを中止`,
-    again: 'やり直す',
     againLabel: (name: string) => `「${name}」をやり直す`,
     uploadWaits: 'アップロード待ち',
     uploading: (percent: number) => `アップロード中 ${percent}%`,
@@ -148,7 +143,6 @@ export const texts = {
     removeFailed: '追加できなかった画像を外す',
     stop: '画像の追加を中止',
     uploading: (percent: number) => `画像を追加しています ${percent}%`,
-    again: 'やり直す',
     empty: 'ファイルの中身がありません。',
     tooLarge: '画像が大きすぎます。20 MB以下の画像を追加してください。',
     tooMany: (limit: number, count: number) =>
@@ -164,7 +158,6 @@ export const texts = {
     next: '次の画像',
     download: '画像を保存',
     fileName: (place: number) => `画像${place}`,
-    close: '閉じる',
     failedToShow: '画像を読み込めませんでした。',
   },
 
@@ -205,7 +198,6 @@ export const texts = {
     continue: '続きを書く',
     continuation: '回答が途中で切れています。切れたところから、続きを書いてください。',
     failed: '回答を最後まで作成できませんでした。',
-    again: 'やり直す',
     finished: (text: string) => `回答です。${text}`,
     begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
     proofread: (count: number) =>
@@ -366,11 +358,8 @@ export const texts = {
       'この質問と回答の文章に、あなたの名前を添えて、組織の管理者に表示します。前後の質問と回答、ファイルと画像、出典の内容は送りません。',
     withdrawable: '評価を取り消すかチャットを削除すると、管理者の画面からも消えます。',
     placeholder: '例：質問の意図と違う答えだった',
-    send: '送信',
-    cancel: 'キャンセル',
     withdraw: '評価を取り消す',
     thanks: '評価を送信しました。',
-    failed: '評価を送信できませんでした。',
   },
 
   busy: {
@@ -446,19 +435,21 @@ export const texts = {
     updated: '共有する内容を更新しました。',
     end: '共有を終了',
     ended: '共有を終了しました。リンクは開けなくなります。',
-    close: '閉じる',
     failed: '共有できませんでした。',
     endFailed: '共有を終了できませんでした。',
     loadFailed: '共有の状態を確認できませんでした。',
   },
 
-  failure: {
-    send: '送信できませんでした。',
+  trouble: {
     regenerate: '回答を再生成できませんでした。',
     stop: '回答を停止できませんでした。',
+    feedback: '評価を送信できませんでした。',
+    branch: '切り替えられませんでした。',
     decide: '選択を保存できませんでした。',
-    retry: 'やり直す',
-    dismiss: '閉じる',
+  },
+
+  failure: {
+    send: '送信できませんでした。',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',
     busy: 'このチャットでは別の回答を作成しています。完了してから、もう一度お試しください。',
     limited: (seconds: number) =>
@@ -474,7 +465,6 @@ export const texts = {
     left: (left: number, limit: number) =>
       `今月ご利用いただけるのは、あと${tenThousands(left)}トークンです（上限${tenThousands(limit)}トークン）。`,
     over: '上限に達すると、要約は途中で終わります。',
-    cancel: 'キャンセル',
     proceed: '続ける',
   },
 

@@ -179,7 +179,7 @@ function Ending({
             onClick={thenFocusComposer(() => conversation.regenerate(message.id))}
           >
             <RotateCcw size={14} aria-hidden />
-            {texts.status.again}
+            {texts.again}
           </Button>
         )}
       </div>

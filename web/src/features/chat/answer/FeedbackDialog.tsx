@@ -40,10 +40,10 @@ export function FeedbackDialog({
             </Button>
           )}
           <Button variant="quiet" onClick={onClose}>
-            {texts.feedback.cancel}
+            {texts.cancel}
           </Button>
           <Button variant="primary" type="submit" form={id}>
-            {texts.feedback.send}
+            {texts.send}
           </Button>
         </>
       }

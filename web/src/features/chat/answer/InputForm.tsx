@@ -42,15 +42,12 @@ export function InputForm({ waiting, input }: { waiting: ToolApproval; input: To
           {message && <legend className={styles.message}>{message}</legend>}
           {of.map((field) => {
             const path = pathOf(id, field)
-            return (
-              <InputControl
-                key={path}
-                name={path}
-                field={field}
-                value={values[path]}
-                error={wrong[path]}
-                onChange={(value) => setValues({ ...values, [path]: value })}
-              />
+            const onChange = (value: InputValue) => setValues({ ...values, [path]: value })
+            const common = { name: path, field, error: wrong[path], onChange }
+            return field.type === 'choices' ? (
+              <InputChoices key={path} {...common} value={choicesOf(values[path])} />
+            ) : (
+              <InputControl key={path} {...common} value={textOf(values[path])} />
             )
           })}
         </fieldset>
@@ -82,28 +79,8 @@ const inputTypes: Readonly<Record<string, string>> = {
 /** Texts that may be longer than this have several lines. */
 const longText = 200
 
+/** InputControl is a field of a tool's form with one value. */
 function InputControl({
-  name,
-  field,
-  value,
-  error,
-  onChange,
-}: {
-  name: string
-  field: ToolInputField
-  value: InputValue | undefined
-  error: string | undefined
-  onChange: (value: InputValue) => void
-}) {
-  const common = { name, field, error, onChange }
-  return field.type === 'choices' ? (
-    <InputChoices {...common} value={choicesOf(value)} />
-  ) : (
-    <SingleControl {...common} value={textOf(value)} />
-  )
-}
-
-function SingleControl({
   name,
   field,
   value,

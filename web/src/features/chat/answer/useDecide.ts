@@ -3,9 +3,8 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import { ApiError, call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import { useRequestId } from '@/lib/api/useRequestId'
+import { fieldMessages } from '../conversation/failures'
 import { texts } from './approvalTexts'
-
-const inputPrefix = 'input.values.'
 
 /**
  * useDecide sends a decision. A repeated attempt with the same decision has the same request id. If somebody else has
@@ -30,16 +29,11 @@ export function useDecide({ id, arguments_sha256 }: ToolApproval) {
     setSending(false)
     void reload(waitingCallsQuery.queryKey)
   }
-  const fields = failure instanceof ApiError ? failure.fields : []
   return {
     decide: (d: Parameters<typeof decide>[0]) => void decide(d),
     sending,
     error: failure === null ? '' : errorMessage(failure) || texts.failed,
-    refused: fields.find(({ field }) => field === 'arguments')?.message,
-    fields: Object.fromEntries(
-      fields
-        .filter(({ field }) => field.startsWith(inputPrefix))
-        .map(({ field, message }) => [field.slice(inputPrefix.length), message]),
-    ),
+    refused: failure instanceof ApiError ? failure.field('arguments') : undefined,
+    fields: fieldMessages(failure, 'input.values.'),
   }
 }

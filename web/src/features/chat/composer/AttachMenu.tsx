@@ -139,7 +139,7 @@ function Known({ chosen, onChoose }: Pick<FileChoice, 'chosen' | 'onChoose'>) {
         <p className={styles.note} role="alert">
           {words.listFailed}
           <Button variant="link" size="sm" onClick={retry}>
-            {texts.reload}
+            {texts.again}
           </Button>
         </p>
       )}

@@ -47,7 +47,7 @@ export function FileChip({
   onUse?: () => void
 }) {
   const openSource = useOpenSource()
-  const name = source?.filename ?? words.unknown
+  const name = source?.filename ?? texts.loading
   const status = source?.status ?? 'running'
   const failed = used && status === 'failed'
   const state = used ? (source && status !== 'success' ? describeStatus(source) : '') : words.unused
@@ -77,7 +77,7 @@ export function FileChip({
           aria-label={words.againLabel(name)}
           onClick={() => void changeReading(source)}
         >
-          {words.again}
+          {texts.again}
         </button>
       )}
       {used ? (
@@ -120,7 +120,7 @@ export function UploadChip({ upload, onRemoved }: { upload: Upload; onRemoved?: 
           aria-label={words.againLabel(file.name)}
           onClick={() => uploads.retry(id)}
         >
-          {words.again}
+          {texts.again}
         </button>
       )}
       <IconButton

@@ -25,7 +25,13 @@ import { draftAtom, draftKey, moveDraftToOtherSkill } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
 import { sendWhenReady } from '../draft/pendingQuestion'
 import { addPictures } from '../draft/pictures'
-import { addFiles, addSources, takeQuestion, useQuestionFiles } from '../draft/questionFiles'
+import {
+  addFiles,
+  addSources,
+  type QuestionFiles,
+  takeQuestion,
+  useQuestionFiles,
+} from '../draft/questionFiles'
 import { maxQueued, queueAtom } from '../draft/queue'
 import { Pictures } from '../pictures/Pictures'
 import { usePictureRefusal } from '../pictures/pictureSupport'
@@ -181,7 +187,14 @@ function QuestionForm(props: ComposerProps) {
         actions={
           <>
             <ModelMenu skillId={skill.id} />
-            {writing && <Stop conversation={conversation} stopping={stopping} />}
+            {writing && (
+              <StopButton
+                label={texts.composer.stop}
+                shortcut="Esc"
+                aria-disabled={stopping || undefined}
+                onClick={thenFocusComposer(() => void conversation.stop())}
+              />
+            )}
             {files.waiting ? (
               // The keys separate the two elements. With a single element, the click that cancels would submit the form.
               <IconButton
@@ -196,7 +209,7 @@ function QuestionForm(props: ComposerProps) {
               (!writing || ready) && (
                 <SendButton
                   key="send"
-                  label={busy ? texts.queue.later : texts.composer.send}
+                  label={busy ? texts.queue.later : texts.send}
                   shortcut={texts.composer.keys(sendKeys(sendKey))}
                   disabled={!sendable}
                 />
@@ -259,7 +272,7 @@ function Attach({
 }: {
   draft: string
   conversation: Conversation
-  files: ReturnType<typeof useQuestionFiles>
+  files: QuestionFiles
   /** Whether the question can have files. */
   accepts: boolean
   /** The reason why the question cannot have pictures; '' if it can. */
@@ -286,17 +299,6 @@ function Attach({
           : undefined
       }
       pictures={{ blind, onFiles: (added) => addPictures(draft, added) }}
-    />
-  )
-}
-
-function Stop({ conversation, stopping }: { conversation: Conversation; stopping: boolean }) {
-  return (
-    <StopButton
-      label={texts.composer.stop}
-      shortcut="Esc"
-      aria-disabled={stopping || undefined}
-      onClick={thenFocusComposer(() => void conversation.stop())}
     />
   )
 }

@@ -30,7 +30,7 @@ export function GuidanceNote() {
             <>
               <ButtonLink to="/setting/about">{words.edit}</ButtonLink>
               <Button variant="primary" onClick={() => setOpen(false)}>
-                {words.close}
+                {texts.close}
               </Button>
             </>
           }

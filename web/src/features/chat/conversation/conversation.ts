@@ -137,24 +137,23 @@ export class Conversation extends QuestionSender {
     comment = '',
     withText = false,
   ): Promise<boolean> {
-    const turn = this.state.turns.find((item) => item.message.id === messageId)
-    if (turn === undefined) return false
-    const before = turn.message.feedback
+    const rated = () => this.#message(messageId)
+    if (rated() === undefined) return false
+    const before = rated()?.feedback
     const feedback =
       rating === null
         ? undefined
         : { rating, ...(comment && { comment }), ...(withText && { with_text: true }) }
-    this.#patchFeedback(turn.key, feedback)
+    this.#setFeedback(messageId, feedback)
     try {
       if (feedback === undefined) await this.deps.api.withdrawFeedback(messageId)
       else await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
       this.version++
-      const now = this.state.turns.find((item) => item.key === turn.key)?.message.feedback
       // A page that was requested before the rating has reverted it.
-      if (JSON.stringify(now) !== JSON.stringify(feedback)) void this.refresh()
+      if (JSON.stringify(rated()?.feedback) !== JSON.stringify(feedback)) void this.refresh()
       return true
     } catch (cause) {
-      this.#patchFeedback(turn.key, before)
+      this.#setFeedback(messageId, before)
       this.deps.events.onTrouble(
         'feedback',
         () => void this.rate(messageId, rating, comment, withText),
@@ -167,10 +166,7 @@ export class Conversation extends QuestionSender {
   /** Requests questions that may follow an answer. Without any, and on a failure, nothing is shown. */
   async suggest(messageId: string): Promise<void> {
     const suggestions = await this.deps.api.suggestQuestions(messageId).catch(() => [])
-    const turn = this.state.turns.find(({ message }) => message.id === messageId)
-    if (turn === undefined || suggestions.length === 0) return
-    this.version++
-    this.patch(turn.key, { message: { ...turn.message, suggestions } })
+    if (suggestions.length > 0) this.#changeMessage(messageId, (message) => ({ ...message, suggestions }))
   }
 
   /** The unsaved decisions about proofread texts, by message id. */
@@ -194,19 +190,25 @@ export class Conversation extends QuestionSender {
   }
 
   #decided(messageId: string, decided: DecisionLists): void {
-    const turn = this.state.turns.find(({ message }) => message.id === messageId)
-    if (turn?.message.proofread === undefined) return
-    this.version++
     const decisions = { accepted: [...decided.accepted], refused: [...decided.refused] }
-    const proofread = { ...turn.message.proofread, decisions }
-    this.patch(turn.key, { message: { ...turn.message, proofread } })
+    this.#changeMessage(messageId, (message) => {
+      const { proofread } = message
+      return proofread === undefined ? message : { ...message, proofread: { ...proofread, decisions } }
+    })
   }
 
-  #patchFeedback(key: string, feedback: Message['feedback']): void {
-    const turn = this.state.turns.find((item) => item.key === key)
+  #setFeedback(messageId: string, feedback: Message['feedback']): void {
+    this.#changeMessage(messageId, ({ feedback: _, ...rest }) => (feedback ? { ...rest, feedback } : rest))
+  }
+
+  #message(id: string): Message | undefined {
+    return this.state.turns.find(({ message }) => message.id === id)?.message
+  }
+
+  #changeMessage(id: string, change: (message: Message) => Message): void {
+    const turn = this.state.turns.find(({ message }) => message.id === id)
     if (turn === undefined) return
     this.version++
-    const { feedback: _, ...rest } = turn.message
-    this.patch(key, { message: feedback ? { ...rest, feedback } : rest })
+    this.patch(turn.key, { message: change(turn.message) })
   }
 }

@@ -3,6 +3,7 @@ import type { NewThreadProject } from '@/entities/thread/newChat'
 import type { Arguments, Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { DecisionLists } from '../proofread/review'
+import type { texts } from '../texts'
 import type { ModelSelection } from './modelSelection'
 import { isWriting, type Turn } from './turns'
 
@@ -115,11 +116,7 @@ export interface ConversationEvents {
   /** The question returns to the composer or to the queue. `onQuestionRetried` removes it again. */
   readonly onQuestionLost: (failure: SendFailure) => void
   readonly onQuestionRetried: (failure: SendFailure) => void
-  readonly onTrouble: (
-    what: 'regenerate' | 'stop' | 'feedback' | 'branch' | 'decide',
-    retry: () => void,
-    cause: unknown,
-  ) => void
+  readonly onTrouble: (what: keyof typeof texts.trouble, retry: () => void, cause: unknown) => void
 }
 
 export interface ConversationDeps {

@@ -23,8 +23,8 @@ export function describeFailure(cause: unknown): string {
   return failure.unknown
 }
 
-/** fieldMessages returns the error messages for the fields of a form, by field name. */
-export function fieldMessages(cause: unknown): Readonly<Record<string, string>> {
+/** fieldMessages returns the error messages for the fields whose names begin with a prefix, by the rest of the name. */
+export function fieldMessages(cause: unknown, prefix: string): Readonly<Record<string, string>> {
   const errors =
     cause instanceof StreamFailure
       ? (cause.detail.errors ?? [])
@@ -33,7 +33,7 @@ export function fieldMessages(cause: unknown): Readonly<Record<string, string>> 
         : []
   return Object.fromEntries(
     errors
-      .filter(({ field }) => field.startsWith('form.'))
-      .map(({ field, message }) => [field.slice('form.'.length), message]),
+      .filter(({ field }) => field.startsWith(prefix))
+      .map(({ field, message }) => [field.slice(prefix.length), message]),
   )
 }

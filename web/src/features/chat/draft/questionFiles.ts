@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react'
 import { MAX_ASKED } from '@/entities/source/askSources'
 import { addUploaded, rememberSources, sourceQuery } from '@/entities/source/dataSources'
 import { type Upload, type UploadQueue, uploads } from '@/entities/source/uploads'
-import { ApiError, type DataSource, type Picture } from '@/lib/api'
+import { ApiError, type DataSource } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import { toast } from '@/lib/ui/toast'
@@ -31,15 +31,7 @@ export interface QuestionFile {
 export type Readiness = 'ready' | 'reading' | 'failed'
 
 /** QuestionFiles are the files of the question in a composer. */
-export interface QuestionFiles {
-  readonly files: readonly QuestionFile[]
-  /** The pending and failed uploads. */
-  readonly uploads: readonly Upload[]
-  readonly pictures: readonly Picture[]
-  readonly pictureUploads: readonly Upload<Picture>[]
-  readonly readiness: Readiness
-  readonly waiting: boolean
-}
+export type QuestionFiles = ReturnType<typeof useQuestionFiles>
 
 /** threadSources returns the data sources of a thread, including those of a pending question. */
 export function threadSources({ thread, turns }: Asked): readonly string[] {
@@ -56,7 +48,7 @@ export function usedSources(state: Asked, { added, without }: Attachments): read
 }
 
 /** useQuestionFiles returns the current files of the question in a composer, by draft key. */
-export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
+export function useQuestionFiles(key: string, state: Asked) {
   const attachments = useAtomValue(attachmentsAtom(key))
   const { added, without, pictures, waiting } = attachments
   const ofThread = threadSources(state)
@@ -76,7 +68,7 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
   return { files, uploads: uploading, pictures, pictureUploads: uploadingPictures, readiness, waiting }
 }
 
-/** useUploads returns the uploads of a queue for a composer or field. */
+/** useUploads returns the pending and failed uploads of a queue for a composer or field. */
 export function useUploads<T>(queue: UploadQueue<T>, name: string): readonly Upload<T>[] {
   const all = useSyncExternalStore(queue.subscribe, () => queue.uploads)
   return all.filter(({ to }) => to?.name === name)

@@ -35,7 +35,7 @@ export function CostDialog({ costly, onDecline }: CostDialogProps) {
       actions={
         <>
           <Button variant="quiet" onClick={leave(onDecline)}>
-            {words.cancel}
+            {texts.cancel}
           </Button>
           <Button variant="primary" onClick={leave(costly.proceed)}>
             {words.proceed}

@@ -17,9 +17,9 @@ export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismis
         {describeFailure(failure.cause)}
       </p>
       <Button size="sm" onClick={thenFocusComposer(failure.retry)}>
-        {texts.failure.retry}
+        {texts.again}
       </Button>
-      <IconButton size="sm" label={texts.failure.dismiss} onClick={thenFocusComposer(onDismiss)}>
+      <IconButton size="sm" label={texts.close} onClick={thenFocusComposer(onDismiss)}>
         <X size={16} />
       </IconButton>
     </div>

@@ -22,7 +22,7 @@ export function OtherBranchNotice({ place, conversation }: { place: Place; conve
       {!running && (
         <IconButton
           size="sm"
-          label={texts.branches.dismiss}
+          label={texts.close}
           onClick={thenFocusComposer(() => conversation.dismissOtherBranch())}
         >
           <X size={16} />

@@ -76,7 +76,7 @@ function Large({
         >
           <Download size={18} />
         </IconButton>
-        <IconButton label={words.close} onClick={onClose}>
+        <IconButton label={texts.close} onClick={onClose}>
           <X size={18} />
         </IconButton>
       </div>
@@ -85,7 +85,7 @@ function Large({
           <p role="alert">
             {words.failedToShow}
             <Button variant="link" size="sm" onClick={retry}>
-              {texts.reload}
+              {texts.again}
             </Button>
           </p>
         ) : url === null ? (

@@ -111,7 +111,7 @@ function UploadItem({
           {again && (
             <button type="button" className={styles.again} onClick={() => pictureUploads.retry(id)}>
               <RotateCcw size={12} aria-hidden />
-              {words.again}
+              {texts.again}
             </button>
           )}
         </p>

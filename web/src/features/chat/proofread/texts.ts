@@ -71,7 +71,6 @@ export const texts = {
   saving: '保存しています',
   saved: '保存しました',
   retrying: '保存できていません。接続が戻ると保存します。',
-  failed: '選択を保存できませんでした。',
 
   sheet: {
     previous: '前の修正案',

@@ -5,43 +5,28 @@ import type { ChangeActions } from './ChangeItem'
 import { acceptAll, type Decision, type Decisions, decide, isApplied, refuseAll } from './review'
 import { texts } from './texts'
 
-export interface Review {
-  readonly decisions: Decisions
-  /** Undefined while the changes are read-only. */
-  readonly onDecide: ((decisions: Decisions) => void) | undefined
-  /** The kind of changes in the list; null for all. */
-  readonly kind: ChangeKind | null
-  readonly setKind: (kind: ChangeKind | null) => void
-  /** The listed changes, in text order. */
-  readonly shown: readonly Change[]
-  readonly selected: number | null
-  readonly select: (id: number | null) => void
-  /** Selects the next or the previous change. */
-  readonly step: (by: 1 | -1) => void
-  readonly actions: ChangeActions
-  /** Decides the selected change and selects the next one. */
-  readonly decideSelected: (decision: Decision) => void
-  readonly decideAll: (decision: Decision) => void
-  /** The last decision in words, for screen readers. */
-  readonly announcement: string
-  readonly open: number
-}
+export type Review = ReturnType<typeof useReview>
 
 /** useReview holds the reader's selection, filter and decisions. `changes` must be sorted. */
 export function useReview(
   changes: readonly Change[],
   decisions: Decisions,
+  /** Undefined while the changes are read-only. */
   onDecide: ((decisions: Decisions) => void) | undefined,
-): Review {
+) {
+  /** The kind of changes in the list; null for all. */
   const [kind, setKind] = useState<ChangeKind | null>(null)
   const [selected, select] = useState<number | null>(null)
-  const [said, setSaid] = useState('')
+  /** The last decision in words, for screen readers. */
+  const [announcement, announce] = useState('')
+  /** The listed changes, in text order. */
   const shown = useMemo(
     () => (kind === null ? changes : changes.filter((change) => change.kind === kind)),
     [changes, kind],
   )
   const open = changes.filter(({ id }) => !decisions.has(id)).length
 
+  /** Selects the next or the previous change. */
   const step = (by: 1 | -1) => {
     const at = shown.findIndex(({ id }) => id === selected)
     const next = at === -1 ? (by === 1 ? 0 : shown.length - 1) : at + by
@@ -52,9 +37,10 @@ export function useReview(
     if (onDecide === undefined) return
     const before = decisions.has(id) ? 0 : 1
     onDecide(decide(decisions, id, decision))
-    setSaid(texts.decided(decision, open - before + (decision === null ? 1 : 0)))
+    announce(texts.decided(decision, open - before + (decision === null ? 1 : 0)))
   }
   const toggle = (id: number, wanted: Decision) => put(id, decisions.get(id) === wanted ? null : wanted)
+  /** Decides the selected change and selects the next one. */
   const decideSelected = (decision: Decision) => {
     if (onDecide === undefined || selected === null) return
     put(selected, decision)
@@ -94,7 +80,7 @@ export function useReview(
     actions,
     decideSelected,
     decideAll,
-    announcement: said,
+    announcement,
     open,
   }
 }

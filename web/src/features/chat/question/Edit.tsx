@@ -156,10 +156,10 @@ function TextEdit({
           pictures={{ blind, onFiles: (files) => addPictures(draft, files, own.length) }}
         />
         <Button size="sm" onClick={onCancel}>
-          {texts.edit.cancel}
+          {texts.cancel}
         </Button>
         <Button size="sm" variant="primary" disabled={!ready} onClick={send}>
-          {texts.edit.send}
+          {texts.send}
         </Button>
       </div>
     </>

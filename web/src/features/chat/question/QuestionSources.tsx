@@ -42,7 +42,7 @@ function Name({ id }: { id: string }) {
         title={source?.filename}
         onClick={() => openSource({ dataSourceId: id })}
       >
-        {source?.filename ?? (isError ? texts.files.gone : texts.files.unknown)}
+        {source?.filename ?? (isError ? texts.files.gone : texts.loading)}
       </button>
     </li>
   )

@@ -48,7 +48,7 @@ export function ShareDialog({ threadId, leaf, onClose }: ShareDialogProps) {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>{words.close}</Button>
+          <Button onClick={onClose}>{texts.close}</Button>
           {share === null && (
             <Button variant="primary" loading={busy === 'put'} onClick={put}>
               {words.create}

@@ -38,14 +38,14 @@ export function Turns({
       {older === 'loading' && (
         <p className={styles.older} role="status">
           <Spinner size={16} />
-          {texts.loadingOlder}
+          {texts.loading}
         </p>
       )}
       {older === 'failed' && (
         <p className={styles.older} role="alert">
           {texts.olderFailed}
           <Button variant="link" onClick={() => void conversation.loadOlder()}>
-            {texts.reload}
+            {texts.again}
           </Button>
         </p>
       )}

@@ -3,15 +3,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 /** The distance from the end, in pixels, that counts as being at the end. */
 const near = 48
 
-export interface AutoScroll {
-  readonly scroller: RefObject<HTMLDivElement | null>
-  readonly content: RefObject<HTMLDivElement | null>
-  /** Whether the reader has scrolled up and the end is out of view. */
-  readonly away: boolean
-  readonly toEnd: (smooth?: boolean) => void
-  /** Scrolls to an item and stops following the end. */
-  readonly toItem: (item: Element) => void
-}
+export type AutoScroll = ReturnType<typeof useAutoScroll>
 
 /** The space above an answer that is shown from its start, in pixels. */
 const margin = 8
@@ -21,10 +13,11 @@ const margin = 8
  * only until its start reaches the top. `first` identifies the first item: when an earlier one is inserted, the visible
  * text stays in place.
  */
-export function useAutoScroll(first: string | undefined): AutoScroll {
+export function useAutoScroll(first: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const following = useRef(true)
+  /** Whether the reader has scrolled up and the end is out of view. */
   const [away, setAway] = useState(false)
 
   const toEnd = useCallback((smooth = false) => {
@@ -35,6 +28,7 @@ export function useAutoScroll(first: string | undefined): AutoScroll {
     box.scrollTo({ top: box.scrollHeight, behavior: smooth ? 'smooth' : 'instant' })
   }, [])
 
+  /** Scrolls to an item and stops following the end. */
   const toItem = useCallback((item: Element) => {
     following.current = false
     item.scrollIntoView({ block: 'center' })

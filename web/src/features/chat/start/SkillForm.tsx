@@ -78,7 +78,10 @@ export function SkillForm({
   }, [focused])
   const files = useFormFiles(skill, values, draft)
   const [waiting, setWaiting] = useState(false)
-  const wrong = { ...fieldMessages(failure?.cause), ...(tried && !waiting && checkForm(skill, values)) }
+  const wrong = {
+    ...fieldMessages(failure?.cause, 'form.'),
+    ...(tried && !waiting && checkForm(skill, values)),
+  }
 
   const submit = () => {
     setTried(true)
@@ -151,7 +154,7 @@ export function SkillForm({
         <ModelMenu skillId={skill.id} />
         {onCancel && (
           <Button size="lg" onClick={onCancel}>
-            {texts.edit.cancel}
+            {texts.cancel}
           </Button>
         )}
         <Button
@@ -161,7 +164,7 @@ export function SkillForm({
           title={keys('mod', 'Enter')}
           disabled={locked || files.readiness === 'failed'}
         >
-          {onCancel ? texts.edit.send : texts.form.submit}
+          {onCancel ? texts.send : texts.form.submit}
         </Button>
       </div>
     </form>
