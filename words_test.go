@@ -56,7 +56,7 @@ var otherTexts = map[string][]string{
 	"internal/slack/blocks.go":                    {"スレッド"},
 	"internal/slack/manifest.go":                  {"スレッド"},
 	"internal/webpage/webpage.go":                 {"会話"},
-	"extension/src/lib/projects.ts":               {"}: ${"}, // Errors in the log.
+	"extension/src/lib/session.ts":                {"}: ${"}, // Errors in the log.
 	"extension/src/panel/conversation.ts":         {"}: ${"},
 	"docs/administration.md":                      {"スレッド"},
 	"docs/slack.md":                               {"スレッド"},

@@ -15,7 +15,7 @@ export type Question = (TextQuestion | FormQuestion) & {
   readonly acceptTokens?: number
 }
 
-/** QuestionContent is what the user has entered in a composer. */
+/** QuestionContent is the text and the attachments of a question. */
 export interface QuestionContent {
   readonly content: string
   /** The ids of the data sources to use; if missing, all of the thread. */
