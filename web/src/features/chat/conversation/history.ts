@@ -1,6 +1,6 @@
 import { ApiError, type Message, type Thread } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import { ConversationCore, unknownMessage } from './conversationCore'
+import { type ConversationCore, unknownMessage } from './conversationCore'
 import {
   hasGap,
   hasOlder,
@@ -17,44 +17,47 @@ import {
 export const MESSAGE_PAGE = 20
 
 /** MessageHistory manages the loaded messages of a thread: it loads pages, follows events and switches branches. */
-export class MessageHistory extends ConversationCore {
+export class MessageHistory {
   #loadingOlder: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
   #refreshingAgain: Promise<void> | null = null
   /** Increases with each switch of branches. Only the last switch takes effect. */
   #visit = 0
 
+  constructor(private readonly core: ConversationCore) {}
+
   /** Shows the newest messages, and joins a running answer. */
-  protected showNewest(thread: Thread, page: readonly Message[]): void {
+  begin(thread: Thread, page: readonly Message[]): void {
     const hidden = thread.running && page[0] !== undefined && !isRunning(page[0])
-    this.set({ thread, otherBranch: hidden ? { id: null, running: true } : null })
+    this.core.set({ thread, otherBranch: hidden ? { id: null, running: true } : null })
     this.#setBranch(mergeNewest([], page))
   }
 
   /** Shows the branch of a message, up to the newest message of the branch. */
   async goTo(messageId: string): Promise<void> {
-    const { thread } = this.state
-    if (thread === null || hasPending(this.state.turns)) return
+    const { core } = this
+    const { thread } = core.state
+    if (thread === null || hasPending(core.state.turns)) return
     const visit = ++this.#visit
     try {
       const page: Message[] = []
       for (let more = true; more; ) {
         const range = { leaf: messageId, offset: page.length, limit: MESSAGE_PAGE }
-        const next = await this.deps.api.listMessages(thread.id, range)
+        const next = await core.deps.api.listMessages(thread.id, range)
         page.push(...next)
         more = next.length === MESSAGE_PAGE && !page.some(({ id }) => id === messageId)
       }
       // The user has asked a question or switched to another branch in the meantime.
-      if (this.#visit !== visit || hasPending(this.state.turns)) return
-      this.version++
-      const left = this.state.turns.at(-1)
+      if (this.#visit !== visit || hasPending(core.state.turns)) return
+      core.version++
+      const left = core.state.turns.at(-1)
       if (left !== undefined && left.live !== null && !page.some(({ id }) => id === left.message.id))
-        this.set({ otherBranch: { id: left.message.id, running: true } })
-      this.#setBranch(mergeNewest(this.state.turns, page))
+        core.set({ otherBranch: { id: left.message.id, running: true } })
+      this.#setBranch(mergeNewest(core.state.turns, page))
       // If storing the choice fails, the user can switch again.
-      this.deps.api.editThread(thread.id, { leaf: messageId }).catch(() => {})
+      core.deps.api.editThread(thread.id, { leaf: messageId }).catch(() => {})
     } catch (cause) {
-      this.deps.events.onTrouble('branch', () => void this.goTo(messageId), cause)
+      core.deps.events.onTrouble('branch', () => void this.goTo(messageId), cause)
     }
   }
 
@@ -67,26 +70,27 @@ export class MessageHistory extends ConversationCore {
   }
 
   async #readOlder(): Promise<void> {
-    const { thread, turns, older } = this.state
+    const { core } = this
+    const { thread, turns, older } = core.state
     if (thread === null || older === 'end') return
-    this.set({ older: 'loading' })
+    core.set({ older: 'loading' })
     try {
       const offset = turns.filter((turn) => !turn.pending).length
       const range = { ...leafOf(turns), offset, limit: MESSAGE_PAGE }
-      const page = await this.deps.api.listMessages(thread.id, range)
+      const page = await core.deps.api.listMessages(thread.id, range)
       // The user may have left the branch in the meantime.
-      const same = this.state.turns[0]?.message.id === turns[0]?.message.id
-      const all = same ? prependOlder(this.state.turns, page) : this.state.turns
-      this.set({ turns: all, older: (page.length > 0 || !same) && hasOlder(all) ? 'more' : 'end' })
+      const same = core.state.turns[0]?.message.id === turns[0]?.message.id
+      const all = same ? prependOlder(core.state.turns, page) : core.state.turns
+      core.set({ turns: all, older: (page.length > 0 || !same) && hasOlder(all) ? 'more' : 'end' })
     } catch {
-      this.set({ older: 'failed' })
+      core.set({ older: 'failed' })
     }
   }
 
   /** Loads pages until a message is found, and reports whether the message is part of the branch. */
   async loadUntil(messageId: string): Promise<boolean> {
     for (;;) {
-      const { turns, older } = this.state
+      const { turns, older } = this.core.state
       if (turns.some((turn) => turn.message.id === messageId)) return true
       if (older !== 'more' && older !== 'loading') return false
       await this.loadOlder()
@@ -95,9 +99,9 @@ export class MessageHistory extends ConversationCore {
 
   /** Loads all messages, for saving and printing. */
   async loadAll(): Promise<void> {
-    while (this.state.older !== 'end') {
+    while (this.core.state.older !== 'end') {
       await this.loadOlder()
-      if (this.state.older === 'failed') throw new Error('older messages could not be read')
+      if (this.core.state.older === 'failed') throw new Error('older messages could not be read')
     }
   }
 
@@ -106,10 +110,10 @@ export class MessageHistory extends ConversationCore {
    * request gets the response to a later request.
    */
   refresh(limit = MESSAGE_PAGE): Promise<void> {
-    const { thread, turns } = this.state
+    const { thread, turns } = this.core.state
     if (thread === null) return Promise.resolve()
     if (hasPending(turns)) {
-      this.unmatchedEvents.add(unknownMessage)
+      this.core.unmatchedEvents.add(unknownMessage)
       return Promise.resolve()
     }
     if (this.#refreshing === null) {
@@ -127,62 +131,64 @@ export class MessageHistory extends ConversationCore {
 
   /** Shows the branch that the user viewed last on any device. */
   async reopen(): Promise<void> {
-    const { thread, turns } = this.state
+    const { thread, turns } = this.core.state
     if (thread === null || hasPending(turns)) return this.refresh()
-    this.version++
+    this.core.version++
     await this.#readNewest(thread.id, MESSAGE_PAGE, {})
   }
 
   async #readNewest(
     threadId: string,
     limit: number,
-    leaf: { leaf?: string } = leafOf(this.state.turns),
+    leaf: { leaf?: string } = leafOf(this.core.state.turns),
   ): Promise<void> {
-    const { version } = this
+    const { core } = this
+    const { version } = core
     let page: Message[]
     try {
-      if (this.state.otherBranch?.running) this.handleThread(await this.deps.api.getThread(threadId))
-      page = await this.deps.api.listMessages(threadId, { ...leaf, offset: 0, limit })
+      if (core.state.otherBranch?.running) this.handleThread(await core.deps.api.getThread(threadId))
+      page = await core.deps.api.listMessages(threadId, { ...leaf, offset: 0, limit })
     } catch (cause) {
       if (cause instanceof ApiError && cause.status === 404) this.handleDeletion()
       return
     }
     // The page may contain an optimistic turn under its server id, which is still unknown here.
-    if (hasPending(this.state.turns)) {
-      this.unmatchedEvents.add(unknownMessage)
+    if (hasPending(core.state.turns)) {
+      core.unmatchedEvents.add(unknownMessage)
       return
     }
-    if (this.version !== version) return this.#readNewest(threadId, MESSAGE_PAGE)
-    if (hasGap(this.state.turns, page) && limit < MESSAGE_PAGE)
+    if (core.version !== version) return this.#readNewest(threadId, MESSAGE_PAGE)
+    if (hasGap(core.state.turns, page) && limit < MESSAGE_PAGE)
       return this.#readNewest(threadId, MESSAGE_PAGE, leaf)
     // Scrolling up loads the messages in the gap and the earlier ones.
-    this.#setBranch(mergeNewest(this.state.turns, page))
+    this.#setBranch(mergeNewest(core.state.turns, page))
   }
 
   /** Shows a branch, and joins its last answer if that is running. */
   #setBranch(turns: readonly Turn[]): void {
-    const { older, otherBranch: elsewhere } = this.state
+    const { older, otherBranch: elsewhere } = this.core.state
     const shown = turns.some((turn) => turn.message.id === elsewhere?.id)
     const reading = older === 'loading' || older === 'failed' ? older : 'more'
-    this.set({ turns, older: hasOlder(turns) ? reading : 'end', ...(shown && { otherBranch: null }) })
+    this.core.set({ turns, older: hasOlder(turns) ? reading : 'end', ...(shown && { otherBranch: null }) })
     this.#joinRunning()
   }
 
   #joinRunning(): void {
-    const { thread, turns } = this.state
+    const { core } = this
+    const { thread, turns } = core.state
     const last = turns.at(-1)
     if (thread === null || last === undefined || last.pending || isWriting(last)) return
     if (last.message.role !== 'assistant' || !isRunning(last.message)) return
-    this.patch(last.key, { live: this.deps.streams.attach(last.message.id, thread.id) })
-    this.deps.events.onRunning(thread.id, true)
+    core.patch(last.key, { live: core.deps.streams.attach(last.message.id, thread.id) })
+    core.deps.events.onRunning(thread.id, true)
   }
 
   /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
   handleMessage(message: LiveMessage): void {
-    const { otherBranch: elsewhere, turns } = this.state
+    const { otherBranch: elsewhere, turns } = this.core.state
     if (elsewhere?.id === message.id && !isRunning(message)) this.finishOtherBranch()
     if (hasPending(turns)) {
-      this.unmatchedEvents.add(message.id)
+      this.core.unmatchedEvents.add(message.id)
       return
     }
     const turn = turns.find((item) => item.message.id === message.id)
@@ -200,47 +206,48 @@ export class MessageHistory extends ConversationCore {
   }
 
   #follow(messageId: string): void {
-    const threadId = this.state.thread?.id
+    const threadId = this.core.state.thread?.id
     if (threadId !== undefined) void this.#readNewest(threadId, MESSAGE_PAGE, { leaf: messageId })
   }
 
   /** Notes that another tab has begun a branch next to the one on the screen. */
   #notice(message: LiveMessage): void {
-    const { turns, otherBranch: elsewhere } = this.state
+    const { turns, otherBranch: elsewhere } = this.core.state
     const { id, role, parent_id } = message
     if (turns.length === 0 || turns.some((turn) => turn.message.id === id)) return
     const beside = parent_id === undefined || turns.some((turn) => turn.message.id === parent_id)
     const running = isRunning(message)
     if (role === 'user' && running) return // It waits for its turn in a shared thread.
-    if (role === 'user' && beside) this.set({ otherBranch: { id, running: true } })
+    if (role === 'user' && beside) this.core.set({ otherBranch: { id, running: true } })
     const followed = elsewhere?.id != null && (elsewhere.id === id || elsewhere.id === parent_id)
-    if (role === 'assistant' && (followed || (beside && running))) this.set({ otherBranch: { id, running } })
+    if (role === 'assistant' && (followed || (beside && running)))
+      this.core.set({ otherBranch: { id, running } })
   }
 
-  protected finishOtherBranch(): void {
-    const { otherBranch: elsewhere } = this.state
+  finishOtherBranch(): void {
+    const { otherBranch: elsewhere } = this.core.state
     if (elsewhere === null) return
-    this.set({ otherBranch: elsewhere.id === null ? null : { ...elsewhere, running: false } })
+    this.core.set({ otherBranch: elsewhere.id === null ? null : { ...elsewhere, running: false } })
   }
 
   /** Handles a new title of the thread or the end of its answer. */
   handleThread(thread: Thread): void {
-    if (this.state.thread !== null) this.set({ thread })
+    if (this.core.state.thread !== null) this.core.set({ thread })
     if (!thread.running) this.finishOtherBranch()
   }
 
   /** Handles the deletion of the thread. */
   handleDeletion(): void {
-    if (this.state.thread !== null) this.set({ gone: true })
+    if (this.core.state.thread !== null) this.core.set({ gone: true })
   }
 
   /** Reloads if an event during a pending question was not about that question. */
-  protected catchUp(): void {
-    const { turns } = this.state
+  catchUp(): void {
+    const { turns } = this.core.state
     if (hasPending(turns)) return
     const known = new Set(turns.map((turn) => turn.message.id))
-    const missed = [...this.unmatchedEvents].some((id) => !known.has(id))
-    this.unmatchedEvents.clear()
+    const missed = [...this.core.unmatchedEvents].some((id) => !known.has(id))
+    this.core.unmatchedEvents.clear()
     if (missed) void this.refresh()
   }
 }

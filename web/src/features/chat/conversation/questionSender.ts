@@ -8,9 +8,9 @@ import {
   type StreamFailure,
   waitingCode,
 } from '@/lib/stream'
-import { unknownMessage } from './conversationCore'
+import { type ConversationCore, unknownMessage } from './conversationCore'
 import { isBusy, type Place, type Question, tokensToAccept } from './conversationState'
-import { MessageHistory } from './history'
+import type { MessageHistory } from './history'
 import type { ModelSelection } from './modelSelection'
 import {
   optimisticId,
@@ -26,7 +26,7 @@ import {
  * QuestionSender sends questions to the server: it shows each question optimistically, sends it once and returns it to the
  * composer if the server refuses it.
  */
-export class QuestionSender extends MessageHistory {
+export class QuestionSender {
   #threadRequest: string | null = null
   /** Whether the thread was created here and is empty, as far as known. */
   #unused = false
@@ -36,67 +36,70 @@ export class QuestionSender extends MessageHistory {
   /** The turns that pending branches have replaced, by request id. */
   readonly #replaced = new Map<string, readonly Turn[]>()
 
+  constructor(
+    private readonly core: ConversationCore,
+    private readonly history: MessageHistory,
+    private readonly skillId: string,
+  ) {}
+
   /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
   setTemporary(temporary: boolean): void {
-    const { thread, turns } = this.state
+    const { thread, turns } = this.core.state
     if (thread !== null || turns.length > 0) return
     // An earlier request may have created a thread with the other setting.
     this.#threadRequest = null
-    this.set({ temporary })
+    this.core.set({ temporary })
   }
 
   /** Sets the project of the new thread. It has no effect once the thread is being created. */
   setProject(project: NewThreadProject | null): void {
-    const { thread, turns } = this.state
+    const { thread, turns } = this.core.state
     if (thread !== null || turns.length > 0) return
     this.#threadRequest = null
-    this.set({ project, temporary: false })
+    this.core.set({ project, temporary: false })
   }
 
   /** Reports that the thread was read from the server. */
-  protected markThreadUsed(): void {
+  markThreadUsed(): void {
     this.#unused = false
   }
 
-  /**
-   * Asks a question at the end of the branch on the screen, or in place of another question, which begins a branch. It
-   * shows the question and its answer at once, and creates the thread if necessary.
-   */
-  async ask(asked: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
-    if (isBusy(this.state)) return
+  async ask(asked: Question, requestId: string, place: Place): Promise<void> {
+    const { core } = this
+    if (isBusy(core.state)) return
     // A retry repeats the same request, even if the user has chosen another model since.
     const question = {
       ...asked,
-      modelSelection: asked.modelSelection ?? this.deps.modelSelection(this.skillId),
+      modelSelection: asked.modelSelection ?? core.deps.modelSelection(this.skillId),
     }
-    this.set({
+    core.set({
       failure: null,
       costly: null,
       stopping: false,
       otherBranch: null,
       ...('edit' in place && { editing: null }),
     })
-    const { thread } = this.state
+    const { thread } = core.state
     if (thread !== null) {
       this.#send(thread.id, question, requestId, place)
       return
     }
     // The answer's turn appears while the thread is being created. Its stream begins afterwards.
-    this.#threadRequest ??= this.deps.newId()
+    this.#threadRequest ??= core.deps.newId()
     this.#showOptimistic(question, requestId, '', place, awaitedAnswer(requestId))
     try {
-      const made = await this.deps.api.createThread({
+      const made = await core.deps.api.createThread({
         request_id: this.#threadRequest,
         skill_id: this.skillId,
-        ...(this.state.temporary && { temporary: true }),
-        ...(this.state.project && {
-          project_id: this.state.project.id,
-          visibility: this.state.project.visibility,
+        ...(core.state.temporary && { temporary: true }),
+        ...(core.state.project && {
+          project_id: core.state.project.id,
+          visibility: core.state.project.visibility,
         }),
       })
       this.#unused = true
-      this.set({ thread: made, turns: withoutOptimistic(this.state.turns, requestId) })
-      this.deps.events.onThread(made)
+      core.set({ thread: made, turns: withoutOptimistic(core.state.turns, requestId) })
+      core.deps.events.onThread(made)
       this.#send(made.id, question, requestId, place)
     } catch (cause) {
       this.#handleFailure(
@@ -108,18 +111,18 @@ export class QuestionSender extends MessageHistory {
     }
   }
 
-  /** Regenerates an answer, which begins a branch. The old answer stays on the screen until the new one begins. */
   regenerate(
     messageId: string,
-    requestId = this.deps.newId(),
-    modelSelection: ModelSelection = this.deps.modelSelection(this.skillId),
+    requestId: string,
+    modelSelection: ModelSelection = this.core.deps.modelSelection(this.skillId),
     acceptTokens?: number,
   ): void {
-    const { thread, turns } = this.state
+    const { core } = this
+    const { thread, turns } = core.state
     const index = turns.findIndex((turn) => turn.message.id === messageId)
     const turn = turns[index]
-    if (thread === null || turn?.message.role !== 'assistant' || turn.pending || isBusy(this.state)) return
-    const live = this.deps.streams.send(requestId, {
+    if (thread === null || turn?.message.role !== 'assistant' || turn.pending || isBusy(core.state)) return
+    const live = core.deps.streams.send(requestId, {
       request_id: requestId,
       thread_id: thread.id,
       regenerate: messageId,
@@ -128,19 +131,19 @@ export class QuestionSender extends MessageHistory {
     })
     this.#modelSelections.set(requestId, modelSelection)
     this.#replaced.set(requestId, turns.slice(index + 1))
-    this.set({
+    core.set({
       turns: [...turns.slice(0, index), { ...turn, successor: live }],
       costly: null,
       stopping: false,
       otherBranch: null,
     })
-    this.deps.events.onRunning(thread.id, true)
+    core.deps.events.onRunning(thread.id, true)
   }
 
   #send(threadId: string, question: Question, requestId: string, place: Place): void {
     this.#questions.set(requestId, { question, place })
     const pictures = question.kind === 'text' ? question.pictures : undefined
-    const live = this.deps.streams.send(requestId, {
+    const live = this.core.deps.streams.send(requestId, {
       request_id: requestId,
       thread_id: threadId,
       ...place,
@@ -151,7 +154,7 @@ export class QuestionSender extends MessageHistory {
       ...accepting(question.acceptTokens),
     })
     this.#showOptimistic(question, requestId, threadId, place, live)
-    this.deps.events.onRunning(threadId, true)
+    this.core.deps.events.onRunning(threadId, true)
   }
 
   /** Shows a question and its answer optimistically. They replace the turns from an edited question on. */
@@ -162,7 +165,7 @@ export class QuestionSender extends MessageHistory {
     place: Place,
     live: LiveAnswer,
   ): void {
-    const turns = withoutOptimistic(this.state.turns, requestId)
+    const turns = withoutOptimistic(this.core.state.turns, requestId)
     const index = 'edit' in place ? turns.findIndex((turn) => turn.message.id === place.edit) : -1
     const edited = turns[index]
     const before = edited === undefined ? turns : turns.slice(0, index)
@@ -178,95 +181,96 @@ export class QuestionSender extends MessageHistory {
       ...picturesOf(question, edited?.message),
     }
     if (edited !== undefined) this.#replaced.set(requestId, turns.slice(index))
-    const optimistic = optimisticTurns(requestId, threadId, asked, live, this.deps.now())
-    this.set({ turns: [...before, ...optimistic] })
+    const optimistic = optimisticTurns(requestId, threadId, asked, live, this.core.deps.now())
+    this.core.set({ turns: [...before, ...optimistic] })
   }
 
   /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
-  protected handleAcceptance(live: LiveAnswer, { userMessageId }: AnswerView, messageId: string): void {
-    this.version++
+  handleStart(live: LiveAnswer, { userMessageId }: AnswerView, messageId: string): void {
+    const { core } = this
+    core.version++
     this.#unused = false
     this.#replaced.delete(live.key)
-    const turns = this.state.turns.map((turn): Turn => {
-      if (turn.successor === live) return withRegeneratedAnswer(turn, live, messageId, this.deps.now())
+    const turns = core.state.turns.map((turn): Turn => {
+      if (turn.successor === live) return withRegeneratedAnswer(turn, live, messageId, core.deps.now())
       if (turn.live === live) return withAnswerId(turn, messageId, userMessageId)
       if (turn.message.id === optimisticId(live.key) && userMessageId !== null)
         return withQuestionId(turn, userMessageId)
       return turn
     })
-    this.set({ turns })
+    core.set({ turns })
     const asked = this.#questions.get(live.key)
     this.#questions.delete(live.key)
     asked?.question.onTaken?.()
-    this.catchUp()
+    this.history.catchUp()
   }
 
   /** Handles the server's refusal of a turn's request. */
-  protected handleRefusal(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
+  handleRefusal(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
     if (turn.successor === live) {
-      this.patch(turn.key, { successor: null })
+      this.core.patch(turn.key, { successor: null })
       this.#restoreTurns(live.key)
-      this.catchUp()
+      this.history.catchUp()
       const modelSelection = this.#modelSelections.get(live.key)
       const tokens = tokensToAccept(failure)
       const again = () => this.regenerate(turn.message.id, live.key, modelSelection, tokens)
-      if (tokens === undefined) this.deps.events.onTrouble('regenerate', again, failure)
-      else this.set({ costly: { tokens, proceed: again } })
+      if (tokens === undefined) this.core.deps.events.onTrouble('regenerate', again, failure)
+      else this.core.set({ costly: { tokens, proceed: again } })
       return
     }
     const asked = this.#questions.get(live.key)
     if (failure.code === waitingCode) {
       // Another member asked at the same moment. The question waits on the server and is listed there.
       this.#questions.delete(live.key)
-      this.set({ turns: withoutOptimistic(this.state.turns, live.key) })
+      this.core.set({ turns: withoutOptimistic(this.core.state.turns, live.key) })
       asked?.question.onTaken?.()
-      this.catchUp()
-      void this.refresh()
+      this.history.catchUp()
+      void this.history.refresh()
       return
     }
     if (failure.kind === 'problem') this.#discardUnusedThread()
     if (asked !== undefined) this.#handleFailure(asked.question, live.key, asked.place, failure)
     // The other running answer of this thread is not known here yet.
-    if (failure.code === 'thread_busy') void this.refresh()
+    if (failure.code === 'thread_busy') void this.history.refresh()
   }
 
   #handleFailure(question: Question, requestId: string, place: Place, cause: Error): void {
     this.#questions.delete(requestId)
     const tokens = tokensToAccept(cause)
     const retry = () => {
-      if (isBusy(this.state)) return
-      this.deps.events.onQuestionRetried(failure)
+      if (isBusy(this.core.state)) return
+      this.core.deps.events.onQuestionRetried(failure)
       void this.ask({ ...question, ...(tokens && { acceptTokens: tokens }) }, requestId, place)
     }
     const failure = { requestId, question, place, cause, retry }
     const editing = 'edit' in place && { editing: place.edit }
-    this.set({
-      turns: withoutOptimistic(this.state.turns, requestId),
+    this.core.set({
+      turns: withoutOptimistic(this.core.state.turns, requestId),
       ...(tokens === undefined ? { failure } : { costly: { tokens, proceed: retry } }),
       stopping: false,
       ...editing,
     })
     this.#restoreTurns(requestId)
-    this.deps.events.onQuestionLost(failure)
-    this.catchUp()
+    this.core.deps.events.onQuestionLost(failure)
+    this.history.catchUp()
   }
 
   /** Restores the turns that a pending branch has replaced. */
   #restoreTurns(requestId: string): void {
     const replaced = this.#replaced.get(requestId) ?? []
     this.#replaced.delete(requestId)
-    this.set({ turns: [...this.state.turns, ...replaced] })
+    this.core.set({ turns: [...this.core.state.turns, ...replaced] })
   }
 
   /** Deletes the thread that was created for a refused question. The next question creates another one. */
   #discardUnusedThread(): void {
-    const { thread } = this.state
-    const used = [...this.unmatchedEvents].some((id) => id !== unknownMessage)
+    const { thread } = this.core.state
+    const used = [...this.core.unmatchedEvents].some((id) => id !== unknownMessage)
     if (thread === null || !this.#unused || used) return
     this.#unused = false
     this.#threadRequest = null
-    this.set({ thread: null })
-    this.deps.events.onUnused(thread)
+    this.core.set({ thread: null })
+    this.core.deps.events.onUnused(thread)
   }
 }
 
