@@ -32,7 +32,7 @@ const skillIconsFile: Plugin = {
 
 /** The shared parts of the sign-in, the settings and the administration, which other pages do not load. */
 const notEverywhere =
-  'FactorSetup|RecoveryCodes|PasswordRules|form\\.ts|signIn|dictation|connection/connections|identity/(identity[AM]|passkey)|thread/toolCalls|toolInputs'
+  'FactorSetup|RecoveryCodes|PasswordRules|inputs|form\\.ts|signIn|dictation|connection/connections|identity/(identity[AM]|passkey)|thread/toolCalls|toolInputs'
 
 /** rareIcons are icons that one module of the chat, or the menu of the administration, uses. */
 const rareIcons =

@@ -8,14 +8,14 @@ import { PageTitle } from './PageTitle'
 /** A page with one centered column, such as the sign-in. `beside` is shown at its right in wide windows. */
 export function Column({
   title,
-  home,
-  homeLabel,
+  home = '/',
+  homeLabel = 'トップページへ',
   beside,
   children,
 }: {
   title: string
-  home: string
-  homeLabel: string
+  home?: string
+  homeLabel?: string
   beside?: ReactNode
   children: ReactNode
 }) {

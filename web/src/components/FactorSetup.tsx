@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import type { FormEvent } from 'react'
 import { readCode } from '@/entities/identity/code'
 import type { Provider } from '@/entities/identity/identity'
 import { associateApp, type FactorHolder, verifyApp } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
+import { useInputs } from '@/lib/ui/inputs'
 import { Button } from './Button'
 import { CopyButton } from './CopyButton'
 import styles from './FactorSetup.module.css'
@@ -86,32 +86,24 @@ export function FactorSetup({ endpoint, holder, email, submit, onVerified }: Fac
 }
 
 function FirstCode({ submit, verify }: { submit: string; verify: (code: string) => Promise<void> }) {
-  const input = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
-  const fail = (message: string) => {
-    setError(message)
-    input.current?.focus()
-  }
+  const { busy, fail, field, value, run } = useInputs<'code'>()
   const send = (event: FormEvent) => {
     event.preventDefault()
-    const code = readCode(input.current?.value ?? '')
-    if (code === '') return fail(texts.wrong)
+    const code = readCode(value('code'))
+    if (code === '') return fail('code', texts.wrong)
     void run(
       () => verify(code),
-      (cause) => fail(identityMessage(cause, 'factor')),
+      (cause) => ['code', identityMessage(cause, 'factor')],
     )
   }
   return (
     <form className={styles.setup} noValidate onSubmit={send}>
       <TextField
-        ref={input}
+        {...field('code')}
         label={texts.code}
-        error={error}
         name="code"
         autoComplete="one-time-code"
         inputMode="numeric"
-        onChange={() => setError(undefined)}
       />
       <Button type="submit" variant="primary" size="lg" wide loading={busy}>
         {submit}

@@ -1,10 +1,35 @@
 import { Check } from 'lucide-react'
+import { type ComponentProps, useState } from 'react'
 import { type PasswordOwner, passwordRules } from '@/entities/identity/password'
 import { cx } from '@/lib/ui/cx'
+import { PasswordField } from './Field'
 import styles from './PasswordRules.module.css'
 
+type FieldProps = Omit<ComponentProps<typeof PasswordField>, 'hint' | 'name' | 'autoComplete' | 'onChange'>
+
+/** A field for a new password, with the rules below it. It holds its own value. */
+export function NewPasswordField({
+  owner,
+  onChange,
+  ...rest
+}: FieldProps & { owner: PasswordOwner; onChange: () => void }) {
+  const [password, setPassword] = useState('')
+  return (
+    <PasswordField
+      {...rest}
+      hint={<PasswordRules password={password} {...owner} />}
+      name="new-password"
+      autoComplete="new-password"
+      onChange={(event) => {
+        setPassword(event.target.value)
+        onChange()
+      }}
+    />
+  )
+}
+
 /** The rules for a new password. Each has a tick while it is met. */
-export function PasswordRules({ password, ...owner }: { password: string } & PasswordOwner) {
+function PasswordRules({ password, ...owner }: { password: string } & PasswordOwner) {
   return (
     <>
       <ul className={styles.rules} aria-label="パスワードの条件">

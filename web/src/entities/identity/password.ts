@@ -41,6 +41,11 @@ export function passwordRules(typed: string, owner: PasswordOwner = {}): Passwor
   return rules
 }
 
+/** meetsRules reports whether a password meets all rules. */
+export function meetsRules(typed: string, owner: PasswordOwner): boolean {
+  return passwordRules(typed, owner).every(({ met }) => met)
+}
+
 function isPersonal(password: string, { email = '', name = '' }: PasswordOwner): boolean {
   const folded = fold(password)
   const words = fold(name).split(/\s+/)

@@ -3,10 +3,10 @@ import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { identityMessage, type Purpose } from '@/entities/identity/identityMessages'
 import { type AuthTypeAnswer, call } from '@/lib/api'
+import { useInputs } from '@/lib/ui/inputs'
 import { readAddress } from './address'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useLoginForm } from './useLoginForm'
 
 /** AddressStep requests the mail address, and fetches the sign-in method for it from the server. */
 export function AddressStep({
@@ -27,7 +27,7 @@ export function AddressStep({
   /** Continues with the address. An error is shown under the field. */
   onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
-  const form = useLoginForm<'email'>()
+  const form = useInputs<'email'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -52,7 +52,6 @@ export function AddressStep({
         autoFocus
         defaultValue={email}
         placeholder={texts.emailPlaceholder}
-        onChange={form.clear}
       />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {label}

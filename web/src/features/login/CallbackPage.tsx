@@ -15,7 +15,7 @@ export function CallbackPage() {
   const { callback } = texts
   const known = error === '' ? callback.interrupted : callback.errors[error as keyof typeof callback.errors]
   return (
-    <Column title={callback.title} home="/" homeLabel={texts.home}>
+    <Column title={callback.title}>
       <div className={styles.form}>
         <p className={styles.body} role="alert">
           {known ?? callback.unknown}

@@ -1,17 +1,18 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
-import { FieldErrorText, PasswordField, TextField } from '@/components/Field'
-import { PasswordRules } from '@/components/PasswordRules'
+import { TextField } from '@/components/Field'
+import { NewPasswordField } from '@/components/PasswordRules'
 import { readCode } from '@/entities/identity/code'
 import { confirmForgotPassword, forgotPassword } from '@/entities/identity/identityAccount'
 import { identityMessage, isAboutNewPassword } from '@/entities/identity/identityMessages'
-import { passwordRules } from '@/entities/identity/password'
+import { meetsRules } from '@/entities/identity/password'
+import { useInputs } from '@/lib/ui/inputs'
 import { Account } from './Account'
 import { findProvider } from './provider'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useAttempt } from './useAttempt'
 import { useCountdown } from './useCountdown'
-import { useLoginForm } from './useLoginForm'
 
 /** PAUSE is the wait before another code can be requested, in seconds. Mails may arrive late. */
 const PAUSE = 60
@@ -32,8 +33,7 @@ export function CodeStep({
   onBack: () => void
   onDone: () => void
 }) {
-  const form = useLoginForm<'code' | 'password'>()
-  const [password, setPassword] = useState('')
+  const form = useInputs<'code' | 'password'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -41,8 +41,8 @@ export function CodeStep({
     if (entered.trim() === '') return form.fail('code', texts.reset.codeRequired)
     const valid = readCode(entered)
     if (valid === '') return form.fail('code', texts.reset.codeInvalid)
-    if (!passwordRules(password, { email }).every((rule) => rule.met))
-      return form.fail('password', texts.rulesUnmet)
+    const password = form.value('password')
+    if (!meetsRules(password, { email })) return form.fail('password', texts.rulesUnmet)
     const work = async () => {
       await confirmForgotPassword(await findProvider(email), email, valid, password)
       onDone()
@@ -67,20 +67,12 @@ export function CodeStep({
         inputMode="numeric"
         autoFocus={code === ''}
         defaultValue={code}
-        onChange={form.clear}
       />
-      <PasswordField
+      <NewPasswordField
         {...form.field('password')}
         label={texts.reset.newPassword}
-        hint={<PasswordRules password={password} email={email} />}
-        name="new-password"
-        autoComplete="new-password"
+        owner={{ email }}
         autoFocus={code !== ''}
-        value={password}
-        onChange={(event) => {
-          setPassword(event.target.value)
-          form.clear()
-        }}
       />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.reset.submit}
@@ -93,32 +85,26 @@ export function CodeStep({
 /** Resend sends another code after a pause. */
 function Resend({ email, paused }: { email: string; paused: boolean }) {
   const [left, pause] = useCountdown(PAUSE, paused)
-  const [busy, setBusy] = useState(false)
-  const [outcome, setOutcome] = useState<{ sent: boolean; error: string }>({ sent: false, error: '' })
-
-  const resend = async () => {
-    setBusy(true)
-    try {
+  const { busy, attempt, alert } = useAttempt('send-code')
+  const [sent, setSent] = useState(false)
+  const resend = () => {
+    setSent(false)
+    attempt(async () => {
       await forgotPassword(await findProvider(email), email)
-      setOutcome({ sent: true, error: '' })
+      setSent(true)
       pause()
-    } catch (cause) {
-      setOutcome({ sent: false, error: identityMessage(cause, 'send-code') })
-    } finally {
-      setBusy(false)
-    }
+    })
   }
-
   return (
     <div className={styles.resend}>
       <p className={styles.small}>{texts.reset.missing}</p>
-      <Button variant="link" loading={busy} disabled={left > 0} onClick={() => void resend()}>
+      <Button variant="link" loading={busy} disabled={left > 0} onClick={resend}>
         {left > 0 ? texts.reset.resendIn(left) : texts.reset.resend}
       </Button>
       <p className={styles.small} role="status">
-        {outcome.sent && texts.reset.resent}
+        {sent && texts.reset.resent}
       </p>
-      <div role="alert">{outcome.error && <FieldErrorText>{outcome.error}</FieldErrorText>}</div>
+      {alert}
     </div>
   )
 }

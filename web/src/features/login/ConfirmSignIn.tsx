@@ -4,7 +4,6 @@ import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { Loaded } from '@/components/States'
 import { revoke } from '@/entities/identity/identity'
-import type { SignIn } from '@/entities/identity/identityAccount'
 import { readToken, saveToken, TOKEN_KEY, type TokenRecord } from '@/entities/identity/token'
 import type { Confirmation } from '@/entities/session/confirmation'
 import { type AuthTypeAnswer, call } from '@/lib/api'
@@ -62,14 +61,16 @@ function Password({ email, way, onDone }: StepProps) {
     if (before) void revoke(before).catch(() => {})
     onDone()
   }
-  const answered = (result: SignIn, password: string) => {
-    if (result.kind === 'done') done(result.record)
-    else setPending({ provider: providerOf(way), email, password, challenge: result })
-  }
   if (pending) return <ChallengeStep pending={pending} onDone={done} onNext={setPending} />
   return (
     <>
-      <PasswordStep email={email} provider={providerOf(way)} askFactor onDone={answered} />
+      <PasswordStep
+        email={email}
+        provider={providerOf(way)}
+        askFactor
+        onDone={done}
+        onChallenge={setPending}
+      />
       <PasskeyButton email={email} onDone={done} />
     </>
   )

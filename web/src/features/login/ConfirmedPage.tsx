@@ -7,7 +7,7 @@ import { texts } from './texts'
 export function ConfirmedPage() {
   useEffect(() => window.close(), [])
   return (
-    <Column title={texts.confirm.done} home="/" homeLabel={texts.home}>
+    <Column title={texts.confirm.done}>
       <p className={styles.body}>{texts.confirm.doneBody}</p>
     </Column>
   )

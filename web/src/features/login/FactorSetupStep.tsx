@@ -1,17 +1,15 @@
 import { type ReactNode, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FactorSetup } from '@/components/FactorSetup'
-import { FieldErrorText } from '@/components/Field'
 import { RecoveryCodes } from '@/components/RecoveryCodes'
 import { createRecoveryCodes, finishFactorSetup, type SignIn } from '@/entities/identity/identityAccount'
-import { identityMessage } from '@/entities/identity/identityMessages'
 import { passkeysSupported } from '@/entities/identity/passkeySupport'
-import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import { Account } from './Account'
 import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useAttempt } from './useAttempt'
 
 const words = texts.factorSetup
 
@@ -75,18 +73,12 @@ interface ChoiceProps {
 
 /** Choice creates a passkey, or switches to the authenticator app. */
 function Choice({ pending: { provider, challenge }, onCreated, onApp }: ChoiceProps) {
-  const [error, setError] = useState('')
-  const { busy, run } = useTask()
-  const create = () => {
-    setError('')
-    void run(
-      async () => {
-        const { createPasskey } = await import('@/entities/identity/passkey')
-        await onCreated(await createPasskey(provider.endpoint, { Session: challenge.session }))
-      },
-      (cause) => setError(identityMessage(cause, 'passkey')),
-    )
-  }
+  const { busy, attempt, alert } = useAttempt('passkey')
+  const create = () =>
+    attempt(async () => {
+      const { createPasskey } = await import('@/entities/identity/passkey')
+      await onCreated(await createPasskey(provider.endpoint, { Session: challenge.session }))
+    })
   return (
     <>
       <p className={styles.body}>{words.body}</p>
@@ -95,7 +87,7 @@ function Choice({ pending: { provider, challenge }, onCreated, onApp }: ChoicePr
           {words.passkey}
         </Button>
       </Option>
-      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
+      {alert}
       <Option hint={words.appHint}>
         <Button size="lg" wide disabled={busy} onClick={onApp}>
           {words.app}
@@ -116,19 +108,17 @@ function Option({ hint, children }: { hint: string; children: ReactNode }) {
 
 /** Codes shows the recovery codes before the first page of the app. */
 function Codes({ codes, onSaved }: { codes: string[]; onSaved: () => Promise<void> }) {
-  const [error, setError] = useState('')
-  const { busy, run } = useTask()
-  const next = () => void run(onSaved, (cause) => setError(identityMessage(cause)))
+  const { busy, attempt, alert } = useAttempt()
   return (
     <div className={styles.form}>
       <p className={styles.body} role="status">
         {words.done}
       </p>
       <RecoveryCodes codes={codes} />
-      <Button variant="primary" size="lg" wide loading={busy} onClick={next}>
+      <Button variant="primary" size="lg" wide loading={busy} onClick={() => attempt(onSaved)}>
         {words.saved}
       </Button>
-      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
+      {alert}
     </div>
   )
 }

@@ -10,11 +10,11 @@ import {
   type SignIn,
 } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
+import { useInputs } from '@/lib/ui/inputs'
 import { Account } from './Account'
 import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useLoginForm } from './useLoginForm'
 
 const words = texts.factor
 
@@ -32,7 +32,7 @@ export function FactorStep({
   onPasskey?: () => void
 }) {
   const { provider, email, challenge } = pending
-  const form = useLoginForm<'code'>()
+  const form = useInputs<'code'>()
   const [recovery, setRecovery] = useState(onPasskey !== undefined)
   const [trust, setTrust] = useState(false)
 
@@ -65,7 +65,6 @@ export function FactorStep({
         autoCapitalize="off"
         spellCheck={false}
         autoFocus
-        onChange={form.clear}
       />
       {challenge.recovery && !recovery && (
         <Choice label={words.trust} hint={words.trustHint} checked={trust} onChange={setTrust} />

@@ -26,13 +26,10 @@ export function LinkPage() {
   const { email, provider } = link
   const navigate = useNavigate()
   const [step, setStep] = useState<Step>({ name: 'password' })
+  const challenged = (pending: PendingSignIn) => setStep({ name: 'challenge', pending })
   const proven = (record: TokenRecord) => setStep({ name: 'question', record })
   return (
-    <Column
-      title={step.name === 'challenge' ? challengeTitle(step.pending) : texts.link.title}
-      home="/"
-      homeLabel={texts.home}
-    >
+    <Column title={step.name === 'challenge' ? challengeTitle(step.pending) : texts.link.title}>
       {step.name === 'password' && (
         <div className={styles.form}>
           <p className={styles.body}>{texts.link.password}</p>
@@ -40,14 +37,8 @@ export function LinkPage() {
             email={email}
             provider={provider}
             onBack={() => void navigate('/login')}
-            onDone={(result, password) =>
-              result.kind === 'done'
-                ? proven(result.record)
-                : setStep({
-                    name: 'challenge',
-                    pending: { provider, email, password, challenge: result },
-                  })
-            }
+            onDone={proven}
+            onChallenge={challenged}
           />
         </div>
       )}
@@ -55,7 +46,7 @@ export function LinkPage() {
         <ChallengeStep
           pending={step.pending}
           onDone={proven}
-          onNext={(pending) => setStep({ name: 'challenge', pending })}
+          onNext={challenged}
           onBack={() => setStep({ name: 'password' })}
         />
       )}

@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Column } from '@/components/Column'
-import type { SignIn } from '@/entities/identity/identityAccount'
 import type { TokenRecord } from '@/entities/identity/token'
 import { rememberedEndReason } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
@@ -33,19 +32,11 @@ export function LoginPage() {
 
   const done = (record: TokenRecord) => void navigate(startSession(record), { replace: true })
   const restart = () => setStep({ name: 'address' })
-  const answered = (way: AuthTypeAnswer, result: SignIn, password: string) => {
-    if (result.kind === 'done') return done(result.record)
-    setStep({
-      name: 'challenge',
-      pending: { provider: providerOf(way), email, password, challenge: result },
-    })
-  }
+  const challenged = (pending: PendingSignIn) => setStep({ name: 'challenge', pending })
 
   return (
     <Column
       title={step.name === 'challenge' ? challengeTitle(step.pending) : texts.title}
-      home="/"
-      homeLabel={texts.home}
       beside={<Context />}
     >
       {step.name === 'address' && (
@@ -68,17 +59,13 @@ export function LoginPage() {
           email={email}
           provider={providerOf(step.way)}
           onBack={restart}
-          onDone={(result, password) => answered(step.way, result, password)}
+          onDone={done}
+          onChallenge={challenged}
         />
       )}
       {step.name === 'federated' && <FederatedStep email={email} way={step.way} onBack={restart} />}
       {step.name === 'challenge' && (
-        <ChallengeStep
-          pending={step.pending}
-          onDone={done}
-          onNext={(pending) => setStep({ name: 'challenge', pending })}
-          onBack={restart}
-        />
+        <ChallengeStep pending={step.pending} onDone={done} onNext={challenged} onBack={restart} />
       )}
     </Column>
   )

@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { Button } from '@/components/Button'
-import { FieldErrorText } from '@/components/Field'
 import { IdentityError, UNREACHABLE } from '@/entities/identity/identity'
 import type { SignIn } from '@/entities/identity/identityAccount'
-import { identityMessage } from '@/entities/identity/identityMessages'
 import { passkeysSupported } from '@/entities/identity/passkeySupport'
 import type { TokenRecord } from '@/entities/identity/token'
 import { configQuery } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useAttempt } from './useAttempt'
 import { usePasskeyAutofill } from './usePasskeyAutofill'
 
 /** PasskeyButton signs in with a passkey, if the server and the browser support it. */
@@ -26,8 +24,7 @@ export function PasskeyButton({
   onDone: (record: TokenRecord) => unknown
 }) {
   const client = useQuery(configQuery).data?.passkeys
-  const [error, setError] = useState('')
-  const { busy, run } = useTask()
+  const { busy, attempt, fail, alert } = useAttempt('passkey')
   const provider = useMemo(
     () => client && passkeysSupported() && { endpoint: client.endpoint, clientId: client.client_id },
     [client],
@@ -36,24 +33,21 @@ export function PasskeyButton({
     if (result.kind !== 'done') throw new IdentityError(UNREACHABLE, 'unexpected challenge', 200)
     await onDone(result.record)
   }
-  const fail = (cause: unknown) => setError(identityMessage(cause, 'passkey'))
   usePasskeyAutofill((autofill && !busy && provider) || undefined, finish, fail)
   if (!provider) return null
-  const submit = () => {
-    setError('')
-    void run(async () => {
+  const submit = () =>
+    attempt(async () => {
       const { answerPasskey, beginPasskey } = await import('@/entities/identity/passkey')
       const begun = await beginPasskey(provider)
       const challenge = begun.kind === 'passkey' && { ...begun, username: email }
       await finish(challenge ? await answerPasskey(provider, challenge) : begun)
-    }, fail)
-  }
+    })
   return (
     <div className={styles.passkey}>
       <Button size="lg" wide loading={busy} onClick={submit}>
         {texts.passkey.signIn}
       </Button>
-      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
+      {alert}
     </div>
   )
 }

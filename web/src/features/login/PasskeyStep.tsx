@@ -1,14 +1,12 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { FieldErrorText } from '@/components/Field'
 import type { Challenge, SignIn } from '@/entities/identity/identityAccount'
-import { identityMessage } from '@/entities/identity/identityMessages'
-import { useTask } from '@/lib/ui/task'
 import { Account } from './Account'
 import { FactorStep } from './FactorStep'
 import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useAttempt } from './useAttempt'
 
 const words = texts.passkey
 
@@ -24,22 +22,16 @@ export function PasskeyStep({
 }) {
   const { provider, email } = pending
   const [recovery, setRecovery] = useState(false)
-  const [error, setError] = useState('')
-  const { busy, run } = useTask()
+  const { busy, attempt, alert } = useAttempt('passkey')
   if (recovery)
     return (
       <FactorStep pending={pending} answer={answer} onBack={onBack} onPasskey={() => setRecovery(false)} />
     )
-  const submit = () => {
-    setError('')
-    void run(
-      async () => {
-        const { answerPasskey } = await import('@/entities/identity/passkey')
-        await answer((challenge) => answerPasskey(provider, challenge))
-      },
-      (cause) => setError(identityMessage(cause, 'passkey')),
-    )
-  }
+  const submit = () =>
+    attempt(async () => {
+      const { answerPasskey } = await import('@/entities/identity/passkey')
+      await answer((challenge) => answerPasskey(provider, challenge))
+    })
   return (
     <div className={styles.form}>
       <Account email={email} onBack={onBack} />
@@ -47,7 +39,7 @@ export function PasskeyStep({
       <Button variant="primary" size="lg" wide autoFocus loading={busy} onClick={submit}>
         {words.signIn}
       </Button>
-      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
+      {alert}
       <Button className={styles.link} variant="link" onClick={() => setRecovery(true)}>
         {words.useRecovery}
       </Button>

@@ -2,12 +2,14 @@ import type { FormEvent } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { PasswordField } from '@/components/Field'
 import type { Provider } from '@/entities/identity/identity'
-import { type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { signIn } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
+import type { TokenRecord } from '@/entities/identity/token'
+import { useInputs } from '@/lib/ui/inputs'
 import { Account } from './Account'
+import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useLoginForm } from './useLoginForm'
 
 /** PasswordStep requests the password, and signs in at the identity provider. */
 export function PasswordStep({
@@ -16,6 +18,7 @@ export function PasswordStep({
   askFactor = false,
   onBack,
   onDone,
+  onChallenge,
 }: {
   email: string
   provider: Provider
@@ -23,19 +26,22 @@ export function PasswordStep({
   askFactor?: boolean
   /** Without it the account is fixed, and no link leads to another page. */
   onBack?: () => void
-  /** `password` is the entered password. A temporary password may be needed again. */
-  onDone: (result: SignIn, password: string) => void
+  onDone: (record: TokenRecord) => unknown
+  /** A challenge follows. */
+  onChallenge: (pending: PendingSignIn) => void
 }) {
-  const form = useLoginForm<'password'>()
+  const form = useInputs<'password'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const password = form.value('password')
     if (password === '') return form.fail('password', texts.passwordRequired)
-    void form.run(
-      async () => onDone(await signIn(provider, email, password, { askFactor }), password),
-      (cause) => ['password', identityMessage(cause)],
-    )
+    const work = async () => {
+      const result = await signIn(provider, email, password, { askFactor })
+      if (result.kind === 'done') onDone(result.record)
+      else onChallenge({ provider, email, password, challenge: result })
+    }
+    void form.run(work, (cause) => ['password', identityMessage(cause)])
   }
 
   return (
@@ -49,7 +55,6 @@ export function PasswordStep({
         name="password"
         autoComplete="current-password"
         autoFocus
-        onChange={form.clear}
       />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.signIn}

@@ -2,10 +2,8 @@ import { useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
-import { FieldErrorText } from '@/components/Field'
 import { readCode } from '@/entities/identity/code'
 import { forgotPassword } from '@/entities/identity/identityAccount'
-import { identityMessage } from '@/entities/identity/identityMessages'
 import { clearToken, readToken } from '@/entities/identity/token'
 import type { AuthTypeAnswer } from '@/lib/api'
 import { emailOf } from '@/lib/api/jwt'
@@ -15,8 +13,8 @@ import { CodeStep } from './CodeStep'
 import { providerOf } from './provider'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useAttempt } from './useAttempt'
 import { useGivenEmail } from './useGivenEmail'
-import { useLoginForm } from './useLoginForm'
 
 type Step =
   | { name: 'address' }
@@ -47,11 +45,7 @@ export function ResetPasswordPage() {
   }
 
   return (
-    <Column
-      title={step.name === 'done' ? texts.reset.done.title : texts.reset.title}
-      home="/"
-      homeLabel={texts.home}
-    >
+    <Column title={step.name === 'done' ? texts.reset.done.title : texts.reset.title}>
       {step.name === 'address' && (
         <AddressStep
           email={email}
@@ -71,7 +65,14 @@ export function ResetPasswordPage() {
       {step.name === 'code' && (
         <CodeStep email={email} code={code} sent={step.sent} onBack={restart} onDone={done} />
       )}
-      {step.name === 'done' && <Done email={email} />}
+      {step.name === 'done' && (
+        <div className={styles.form}>
+          <p className={styles.body} role="status">
+            {texts.reset.done.body}
+          </p>
+          <ToSignIn email={email}>{texts.signIn}</ToSignIn>
+        </div>
+      )}
     </Column>
   )
 }
@@ -86,52 +87,26 @@ function Federated({
   onBack: () => void
   onSend: () => Promise<void>
 }) {
-  const navigate = useNavigate()
-  const form = useLoginForm<'send'>()
+  const { busy, attempt, alert } = useAttempt('send-code')
   return (
     <div className={styles.form}>
       <Account email={email} onBack={onBack} />
       <p className={styles.body}>{texts.reset.federated}</p>
-      <Button
-        variant="primary"
-        size="lg"
-        wide
-        autoFocus
-        onClick={() => void navigate('/login', { state: { email } })}
-      >
-        {texts.toSignIn}
-      </Button>
-      <Button
-        className={styles.link}
-        variant="link"
-        loading={form.busy}
-        onClick={() => void form.run(onSend, (cause) => ['send', identityMessage(cause, 'send-code')])}
-      >
+      <ToSignIn email={email}>{texts.toSignIn}</ToSignIn>
+      <Button className={styles.link} variant="link" loading={busy} onClick={() => attempt(onSend)}>
         {texts.reset.asSuperAdmin}
       </Button>
-      <div role="alert">
-        {form.field('send').error && <FieldErrorText>{form.field('send').error}</FieldErrorText>}
-      </div>
+      {alert}
     </div>
   )
 }
 
-function Done({ email }: { email: string }) {
+function ToSignIn({ email, children }: { email: string; children: string }) {
   const navigate = useNavigate()
+  const go = () => void navigate('/login', { state: { email } })
   return (
-    <div className={styles.form}>
-      <p className={styles.body} role="status">
-        {texts.reset.done.body}
-      </p>
-      <Button
-        variant="primary"
-        size="lg"
-        wide
-        autoFocus
-        onClick={() => void navigate('/login', { state: { email } })}
-      >
-        {texts.signIn}
-      </Button>
-    </div>
+    <Button variant="primary" size="lg" wide autoFocus onClick={go}>
+      {children}
+    </Button>
   )
 }

@@ -6,7 +6,7 @@ import { texts } from './texts'
 /** SignedOutPage is shown after signing out. */
 export function SignedOutPage() {
   return (
-    <Column title={texts.signedOut.title} home="/" homeLabel={texts.home}>
+    <Column title={texts.signedOut.title}>
       <div className={styles.form}>
         <p className={styles.body}>{texts.signedOut.body}</p>
         <ButtonLink to="/login" variant="primary" size="lg" wide>

@@ -7,6 +7,7 @@ import { signIn } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
+import { useInputs } from '@/lib/ui/inputs'
 import { readAddress } from './address'
 import { ChallengeStep, challengeTitle } from './ChallengeStep'
 import { PasskeyButton } from './PasskeyButton'
@@ -17,7 +18,6 @@ import styles from './steps.module.css'
 import { admitSuperAdmin } from './superAdmin'
 import { texts } from './texts'
 import { useGivenEmail } from './useGivenEmail'
-import { useLoginForm } from './useLoginForm'
 
 /**
  * SuperAdminPage signs an organization's super-admin in by password or passkey, even if the organization uses single
@@ -41,11 +41,7 @@ export function SuperAdminPage() {
   }
 
   return (
-    <Column
-      title={pending ? challengeTitle(pending) : texts.superAdmin.title}
-      home="/"
-      homeLabel={texts.home}
-    >
+    <Column title={pending ? challengeTitle(pending) : texts.superAdmin.title}>
       {pending ? (
         <ChallengeStep
           pending={pending}
@@ -73,7 +69,7 @@ function Credentials({
   onChallenge: (pending: PendingSignIn) => void
 }) {
   const given = useGivenEmail()
-  const form = useLoginForm<'email' | 'password'>()
+  const form = useInputs<'email' | 'password'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -105,7 +101,6 @@ function Credentials({
         autoFocus={given === ''}
         defaultValue={given}
         placeholder={texts.emailPlaceholder}
-        onChange={form.clear}
       />
       <PasswordField
         {...form.field('password')}
@@ -113,7 +108,6 @@ function Credentials({
         name="password"
         autoComplete="current-password"
         autoFocus={given !== ''}
-        onChange={form.clear}
       />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.signIn}

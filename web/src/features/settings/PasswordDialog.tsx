@@ -1,9 +1,9 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useId } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { PasswordField } from '@/components/Field'
 import { confirmPassword } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
-import { useTask } from '@/lib/ui/task'
+import { useInputs } from '@/lib/ui/inputs'
 import styles from './FactorPage.module.css'
 import { texts } from './texts'
 
@@ -27,24 +27,16 @@ export function PasswordDialog({
   children,
 }: PasswordDialogProps) {
   const form = useId()
-  const input = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
-  const fail = (message: string) => {
-    setError(message)
-    input.current?.focus()
-  }
+  const { busy, fail, field, value, run } = useInputs<'password'>()
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const password = input.current?.value ?? ''
-    if (password === '') return fail(texts.currentRequired)
-    void run(
-      async () => {
-        await confirmPassword(email, password)
-        await onConfirmed(password)
-      },
-      (cause) => fail(identityMessage(cause, 'change-password')),
-    )
+    const password = value('password')
+    if (password === '') return fail('password', texts.currentRequired)
+    const confirm = async () => {
+      await confirmPassword(email, password)
+      await onConfirmed(password)
+    }
+    void run(confirm, (cause) => ['password', identityMessage(cause, 'change-password')])
   }
   return (
     <ConfirmDialog
@@ -59,12 +51,10 @@ export function PasswordDialog({
         <p>{said.body}</p>
         {children}
         <PasswordField
-          ref={input}
+          {...field('password')}
           label={texts.current}
           name="current-password"
           autoComplete="current-password"
-          error={error}
-          onChange={() => setError(undefined)}
         />
       </form>
     </ConfirmDialog>

@@ -1,10 +1,10 @@
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { type FormEvent, useId } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { TextField } from '@/components/Field'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { MAX_PASSKEY_NAME, type Passkey, renamePasskey } from '@/entities/identity/passkey'
 import { freshToken } from '@/entities/session/session'
-import { useTask } from '@/lib/ui/task'
+import { useInputs } from '@/lib/ui/inputs'
 import styles from './FactorPage.module.css'
 import { texts } from './texts'
 
@@ -19,38 +19,28 @@ interface RenamePasskeyProps {
 /** RenamePasskey asks for another name of a passkey. */
 export function RenamePasskey({ passkey, onRenamed, onClose }: RenamePasskeyProps) {
   const form = useId()
-  const input = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
-  const fail = (message: string) => {
-    setError(message)
-    input.current?.focus()
-  }
+  const { busy, fail, field, value, run } = useInputs<'name'>()
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const name = input.current?.value.trim() ?? ''
-    if (name === '') return fail(words.nameRequired)
-    void run(
-      async () => {
-        await renamePasskey(await freshToken(), passkey.id, name)
-        onRenamed()
-      },
-      (cause) => fail(identityMessage(cause)),
-    )
+    const name = value('name').trim()
+    if (name === '') return fail('name', words.nameRequired)
+    const rename = async () => {
+      await renamePasskey(await freshToken(), passkey.id, name)
+      onRenamed()
+    }
+    void run(rename, (cause) => ['name', identityMessage(cause)])
   }
   return (
     <ConfirmDialog {...words.renameDialog} busy={busy} form={form} onClose={onClose}>
       <form id={form} className={styles.rename} noValidate onSubmit={submit}>
         <TextField
-          ref={input}
+          {...field('name')}
           label={words.name}
           hint={words.nameHint}
-          error={error}
           name="passkey-name"
           autoComplete="off"
           maxLength={MAX_PASSKEY_NAME}
           defaultValue={passkey.name}
-          onChange={() => setError(undefined)}
         />
       </form>
     </ConfirmDialog>

@@ -1,15 +1,16 @@
 import { useRef, useState } from 'react'
-import { useTask } from '@/lib/ui/task'
+import { useTask } from './task'
 
 /**
- * useLoginForm is the common behaviour of the login forms. It makes one call at a time. It shows an error under its field
- * and focuses the field.
+ * useInputs is the common behaviour of forms whose inputs hold their own values. It makes one call at a time. It shows an
+ * error under its field and focuses the field.
  */
-export function useLoginForm<Name extends string>() {
+export function useInputs<Name extends string>() {
   const [errors, setErrors] = useState<Partial<Record<Name, string>>>({})
   const { busy, run } = useTask()
   const inputs = useRef<Partial<Record<Name, HTMLInputElement | null>>>({})
 
+  const clear = () => setErrors({})
   const fail = (name: Name, message: string) => {
     setErrors({ [name]: message } as Partial<Record<Name, string>>)
     inputs.current[name]?.focus()
@@ -18,10 +19,11 @@ export function useLoginForm<Name extends string>() {
   return {
     busy,
     fail,
-    clear: () => setErrors({}),
-    /** The props of a field. */
+    clear,
+    /** The props of a field. A change removes the errors. */
     field: (name: Name) => ({
       error: errors[name],
+      onChange: clear,
       ref: (input: HTMLInputElement | null) => {
         inputs.current[name] = input
       },
