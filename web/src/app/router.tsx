@@ -34,12 +34,29 @@ function page(path: string, Component: Page): RouteObject {
   return caught({ path, loader: signedIn(), shouldRevalidate: never, lazy: { Component } })
 }
 
+const loadAdmin = () => import('@/features/admin/routes')
+const loadConnect = () => import('@/features/connect/routes')
+const loadEditor = () => import('./SkillEditorRoute')
+const loadHome = () => import('./home')
+const loadHomeRoute = () => import('./HomeRoute')
+const loadLogin = () => import('@/features/login/routes')
+const loadProjects = () => import('@/features/project/routes')
+const loadSettings = () => import('@/features/settings/routes')
+
+/** part returns a function that loads an export of a chunk. */
+function part<Chunk, Name extends keyof Chunk>(load: () => Promise<Chunk>, name: Name) {
+  return async (): Promise<Chunk[Name]> => (await load())[name]
+}
+
 /** settingPage returns the route of a page of the settings. */
 function settingPage(path: string, Component: Page): RouteObject {
   return { path, loader: signedIn(), lazy: { Component } }
 }
 
-const loadAdmin = () => import('@/features/admin/routes')
+/** passwordPage returns the route of a page of the settings for sessions by password. */
+function passwordPage(path: string, Component: Page): RouteObject {
+  return { path, lazy: { loader: part(loadSettings, 'passwordLoader'), Component } }
+}
 
 /** adminPage returns the route of an admin screen. `loader` starts loading its data. */
 function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderFunction>): RouteObject {
@@ -48,9 +65,10 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
   return caught({ path, loader: adminOnly(load), shouldRevalidate: never, lazy: { Component } })
 }
 
-const conversationPage: Page = async () => (await import('./home')).ConversationPage
+/** signedOut redirects signed-in users to the app. */
+const signedOut = () => (readToken() === null ? null : redirect('/home'))
 
-const loadProjects = () => import('@/features/project/routes')
+const conversationPage = part(loadHome, 'ConversationPage')
 
 /** homeRoutes are the pages under /home. */
 const homeRoutes: RouteObject[] = [
@@ -58,19 +76,19 @@ const homeRoutes: RouteObject[] = [
   caught({
     path: '/home/skill',
     lazy: {
-      loader: async () => signedIn((await import('./home')).skillsLoader),
-      Component: async () => (await import('./home')).SkillsRoute,
+      loader: async () => signedIn((await loadHome()).skillsLoader),
+      Component: part(loadHome, 'SkillsRoute'),
     },
     shouldRevalidate: never,
   }),
   page('/home/skill/library', async () => (await import('@/features/skillEditor/LibraryPage')).LibraryPage),
   page('/home/skill/leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
-  page('/home/skill/new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
-  page('/home/skill/:skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
+  page('/home/skill/new', part(loadEditor, 'SkillEditorRoute')),
+  page('/home/skill/:skillId/edit', part(loadEditor, 'SkillEditorRoute')),
   caught({
     id: 'skill',
     path: '/home/skill/:skillId',
-    lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },
+    lazy: { loader: async () => signedIn((await loadHome()).skillLoader) },
     shouldRevalidate: onOtherThread,
     children: [
       { index: true, lazy: { Component: conversationPage } },
@@ -85,19 +103,19 @@ const homeRoutes: RouteObject[] = [
     },
     shouldRevalidate: never,
   }),
-  page('/home/project', async () => (await loadProjects()).ProjectsPage),
+  page('/home/project', part(loadProjects, 'ProjectsPage')),
   caught({
     path: '/home/project/:projectId',
     loader: signedIn(),
     shouldRevalidate: never,
-    lazy: { Component: async () => (await loadProjects()).ProjectPage },
+    lazy: { Component: part(loadProjects, 'ProjectPage') },
     children: [
       { index: true, loader: ({ params }) => redirect(`/home/project/${params.projectId}/chat`) },
-      { path: 'chat', lazy: { Component: async () => (await loadProjects()).ThreadsTab } },
-      { path: 'file', lazy: { Component: async () => (await loadProjects()).FilesTab } },
-      { path: 'member', lazy: { Component: async () => (await loadProjects()).MembersTab } },
-      { path: 'instructions', lazy: { Component: async () => (await loadProjects()).InstructionsTab } },
-      { path: 'setting', lazy: { Component: async () => (await loadProjects()).SettingsTab } },
+      { path: 'chat', lazy: { Component: part(loadProjects, 'ThreadsTab') } },
+      { path: 'file', lazy: { Component: part(loadProjects, 'FilesTab') } },
+      { path: 'member', lazy: { Component: part(loadProjects, 'MembersTab') } },
+      { path: 'instructions', lazy: { Component: part(loadProjects, 'InstructionsTab') } },
+      { path: 'setting', lazy: { Component: part(loadProjects, 'SettingsTab') } },
     ],
   }),
   ...['/home/*', '/chat/*', '/share/*'].map((path) => ({ path, Component: NotFoundPage })),
@@ -106,29 +124,17 @@ const homeRoutes: RouteObject[] = [
 /** settingRoutes are the pages of the settings. */
 const settingRoutes: RouteObject = caught({
   path: '/setting',
-  lazy: { Component: async () => (await import('@/features/settings/routes')).SettingLayout },
+  lazy: { Component: part(loadSettings, 'SettingLayout') },
   children: [
     { index: true, loader: () => redirect('/setting/change-password') },
-    {
-      path: 'change-password',
-      lazy: {
-        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
-        Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
-      },
-    },
-    {
-      path: 'factor',
-      lazy: {
-        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
-        Component: async () => (await import('@/features/settings/routes')).FactorPage,
-      },
-    },
-    settingPage('about', async () => (await import('@/features/settings/routes')).AboutPage),
-    settingPage('session', async () => (await import('@/features/settings/routes')).SessionsPage),
-    settingPage('share', async () => (await import('@/features/settings/routes')).SharesPage),
-    settingPage('connections', async () => (await import('@/features/settings/routes')).ConnectionsPage),
-    settingPage('data', async () => (await import('@/features/settings/routes')).DataPage),
-    settingPage('slack', async () => (await import('@/features/settings/routes')).SlackPage),
+    passwordPage('change-password', part(loadSettings, 'ChangePasswordPage')),
+    passwordPage('factor', part(loadSettings, 'FactorPage')),
+    settingPage('about', part(loadSettings, 'AboutPage')),
+    settingPage('session', part(loadSettings, 'SessionsPage')),
+    settingPage('share', part(loadSettings, 'SharesPage')),
+    settingPage('connections', part(loadSettings, 'ConnectionsPage')),
+    settingPage('data', part(loadSettings, 'DataPage')),
+    settingPage('slack', part(loadSettings, 'SlackPage')),
     { path: '*', Component: NotFoundPage },
   ],
 })
@@ -138,61 +144,33 @@ const adminRoutes: RouteObject = caught({
   path: '/admin',
   loader: adminOnly(),
   shouldRevalidate: never,
-  lazy: { Component: async () => (await loadAdmin()).AdminLayout },
+  lazy: { Component: part(loadAdmin, 'AdminLayout') },
   children: [
     { index: true, loader: () => redirect('/admin/contract') },
-    adminPage(
-      'contract',
-      async () => (await loadAdmin()).ContractPage,
-      async () => (await loadAdmin()).contractLoader,
-    ),
-    adminPage(
-      'organization/member',
-      async () => (await loadAdmin()).MembersPage,
-      async () => (await loadAdmin()).membersLoader,
-    ),
-    adminPage(
-      'slack',
-      async () => (await loadAdmin()).SlackPage,
-      async () => (await loadAdmin()).slackLoader,
-    ),
-    adminPage(
-      'saml',
-      async () => (await loadAdmin()).SamlPage,
-      async () => (await loadAdmin()).samlLoader,
-    ),
-    adminPage(
-      'saml/edit',
-      async () => (await loadAdmin()).SamlEditPage,
-      async () => (await loadAdmin()).samlEditLoader,
-    ),
-    adminPage(
-      'saml/oidc',
-      async () => (await loadAdmin()).OidcPage,
-      async () => (await loadAdmin()).samlLoader,
-    ),
-    adminPage(
-      'saml/oidc/edit',
-      async () => (await loadAdmin()).OidcEditPage,
-      async () => (await loadAdmin()).samlEditLoader,
-    ),
-    adminPage('scim', async () => (await loadAdmin()).ScimPage),
-    adminPage('group', async () => (await loadAdmin()).GroupsPage),
-    adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
-    adminPage('project', async () => (await loadAdmin()).ProjectsPage),
-    adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
-    adminPage('model', async () => (await loadAdmin()).ModelsPage),
-    adminPage('notice', async () => (await loadAdmin()).NoticesPage),
-    adminPage('notice/new', async () => (await loadAdmin()).NewNoticePage),
-    adminPage('notice/:noticeId', async () => (await loadAdmin()).NoticePage),
-    adminPage('retention', async () => (await loadAdmin()).RetentionPage),
-    adminPage('share', async () => (await loadAdmin()).SharesPage),
-    adminPage('connection', async () => (await loadAdmin()).ConnectionsPage),
-    adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
-    adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
-    adminPage('audit', async () => (await loadAdmin()).AuditPage),
-    adminPage('tool', async () => (await loadAdmin()).ToolsPage),
-    adminPage('state', async () => (await loadAdmin()).StatePage),
+    adminPage('contract', part(loadAdmin, 'ContractPage'), part(loadAdmin, 'contractLoader')),
+    adminPage('organization/member', part(loadAdmin, 'MembersPage'), part(loadAdmin, 'membersLoader')),
+    adminPage('slack', part(loadAdmin, 'SlackPage'), part(loadAdmin, 'slackLoader')),
+    adminPage('saml', part(loadAdmin, 'SamlPage'), part(loadAdmin, 'samlLoader')),
+    adminPage('saml/edit', part(loadAdmin, 'SamlEditPage'), part(loadAdmin, 'samlEditLoader')),
+    adminPage('saml/oidc', part(loadAdmin, 'OidcPage'), part(loadAdmin, 'samlLoader')),
+    adminPage('saml/oidc/edit', part(loadAdmin, 'OidcEditPage'), part(loadAdmin, 'samlEditLoader')),
+    adminPage('scim', part(loadAdmin, 'ScimPage')),
+    adminPage('group', part(loadAdmin, 'GroupsPage')),
+    adminPage('group/:groupId', part(loadAdmin, 'GroupPage')),
+    adminPage('project', part(loadAdmin, 'ProjectsPage')),
+    adminPage('instructions', part(loadAdmin, 'InstructionsPage')),
+    adminPage('model', part(loadAdmin, 'ModelsPage')),
+    adminPage('notice', part(loadAdmin, 'NoticesPage')),
+    adminPage('notice/new', part(loadAdmin, 'NewNoticePage')),
+    adminPage('notice/:noticeId', part(loadAdmin, 'NoticePage')),
+    adminPage('retention', part(loadAdmin, 'RetentionPage')),
+    adminPage('share', part(loadAdmin, 'SharesPage')),
+    adminPage('connection', part(loadAdmin, 'ConnectionsPage')),
+    adminPage('extension', part(loadAdmin, 'ExtensionPage')),
+    adminPage('feedback', part(loadAdmin, 'FeedbackPage')),
+    adminPage('audit', part(loadAdmin, 'AuditPage')),
+    adminPage('tool', part(loadAdmin, 'ToolsPage')),
+    adminPage('state', part(loadAdmin, 'StatePage')),
     { path: '*', Component: NotFoundPage },
   ],
 })
@@ -206,27 +184,23 @@ const routes: RouteObject[] = [
     children: [
       {
         path: '/',
-        loader: () => (readToken() === null ? null : redirect('/home')),
+        loader: signedOut,
         lazy: { Component: async () => (await import('./LandingRoute')).LandingRoute },
       },
-      {
-        path: '/login',
-        loader: signingIn,
-        lazy: { Component: async () => (await import('@/features/login/routes')).LoginPage },
-      },
+      { path: '/login', loader: signingIn, lazy: { Component: part(loadLogin, 'LoginPage') } },
       {
         path: '/login/super-admin',
         loader: signingIn,
-        lazy: { Component: async () => (await import('@/features/login/routes')).SuperAdminPage },
+        lazy: { Component: part(loadLogin, 'SuperAdminPage') },
       },
       caught({
         path: '/login/link',
         loader: async (args) => {
           hideQuery(args.request)
-          return (await import('@/features/login/routes')).linkLoader(args)
+          return (await loadLogin()).linkLoader(args)
         },
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/login/routes')).LinkPage },
+        lazy: { Component: part(loadLogin, 'LinkPage') },
       }),
       {
         path: '/reset/password',
@@ -235,36 +209,30 @@ const routes: RouteObject[] = [
           return null
         },
         shouldRevalidate: never,
-        lazy: {
-          Component: async () => (await import('@/features/login/routes')).ResetPasswordPage,
-        },
+        lazy: { Component: part(loadLogin, 'ResetPasswordPage') },
       },
       caught({
         path: '/oauth2/callback',
         loader: async (args) => {
           hideQuery(args.request)
-          return (await import('@/features/login/routes')).callbackLoader(args)
+          return (await loadLogin()).callbackLoader(args)
         },
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/login/routes')).CallbackPage },
+        lazy: { Component: part(loadLogin, 'CallbackPage') },
       }),
-      {
-        path: '/logout/success',
-        loader: () => (readToken() === null ? null : redirect('/home')),
-        lazy: { Component: async () => (await import('@/features/login/routes')).SignedOutPage },
-      },
+      { path: '/logout/success', loader: signedOut, lazy: { Component: part(loadLogin, 'SignedOutPage') } },
       // The errors of pages are shown in the layout of signed-in users.
       caught({
         shouldRevalidate: never,
         lazy: {
-          loader: async () => signedIn((await import('./HomeRoute')).threadsLoader),
-          Component: async () => (await import('./HomeRoute')).HomeRoute,
+          loader: async () => signedIn((await loadHomeRoute()).threadsLoader),
+          Component: part(loadHomeRoute, 'HomeRoute'),
         },
         children: [
           ...homeRoutes,
           caught({
             path: '/chat/:threadId',
-            lazy: { loader: async () => signedIn((await import('./home')).linkLoader) },
+            lazy: { loader: async () => signedIn((await loadHome()).linkLoader) },
             element: null,
           }),
           caught({
@@ -279,9 +247,9 @@ const routes: RouteObject[] = [
           adminRoutes,
         ],
       }),
-      page('/oauth/grant', async () => (await import('@/features/connect/routes')).GrantPage),
-      page('/oauth/confirmed', async () => (await import('@/features/login/routes')).ConfirmedPage),
-      page('/oauth/device', async () => (await import('@/features/connect/routes')).DevicePage),
+      page('/oauth/grant', part(loadConnect, 'GrantPage')),
+      page('/oauth/confirmed', part(loadLogin, 'ConfirmedPage')),
+      page('/oauth/device', part(loadConnect, 'DevicePage')),
       { path: '/forbidden', Component: ForbiddenPage },
       { path: '*', Component: NotFoundPage },
     ],

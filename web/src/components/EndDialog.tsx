@@ -1,7 +1,8 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { reload } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { Button, type ButtonProps } from './Button'
 import { ConfirmDialog } from './ConfirmDialog'
 
 interface EndDialogProps {
@@ -13,6 +14,27 @@ interface EndDialogProps {
   changes?: readonly string[]
   onClose: () => void
   children: ReactNode
+}
+
+interface EndButtonProps extends Omit<EndDialogProps, 'onClose'> {
+  label: string
+  /** Names the object for screen readers, because several buttons have the same label. */
+  of?: string
+  size?: ButtonProps['size']
+}
+
+/** A button that opens an EndDialog. */
+export function EndButton({ label, of, size = 'sm', ...dialog }: EndButtonProps) {
+  const [asking, setAsking] = useState(false)
+  return (
+    <>
+      <Button size={size} variant="quietDanger" onClick={() => setAsking(true)}>
+        {of && <span className="visually-hidden">{of}</span>}
+        {label}
+      </Button>
+      {asking && <EndDialog {...dialog} onClose={() => setAsking(false)} />}
+    </>
+  )
 }
 
 /** Asks for confirmation before something is ended, ends it, and shows the result. Render it only while it is open. */

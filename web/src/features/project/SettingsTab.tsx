@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, type RefObject, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
-import { EndDialog } from '@/components/EndDialog'
+import { EndButton } from '@/components/EndDialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
@@ -242,16 +242,12 @@ interface EndProps {
 function End({ words, operation, ended }: EndProps) {
   const { id, name } = useProject()
   const navigate = useNavigate()
-  const [asking, setAsking] = useState(false)
   return (
     <Section title={words.title} lead={words.lead}>
       <div className={project.actions}>
-        <Button variant="quietDanger" onClick={() => setAsking(true)}>
-          {words.action}
-        </Button>
-      </div>
-      {asking && (
-        <EndDialog
+        <EndButton
+          label={words.action}
+          size="md"
           words={words}
           end={async () => {
             await call(operation, { project_id: id })
@@ -260,11 +256,10 @@ function End({ words, operation, ended }: EndProps) {
             void refreshProjects()
           }}
           reasonOf={reasonToStay}
-          onClose={() => setAsking(false)}
         >
           <p>{words.body(name)}</p>
-        </EndDialog>
-      )}
+        </EndButton>
+      </div>
     </Section>
   )
 }

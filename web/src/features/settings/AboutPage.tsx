@@ -37,10 +37,10 @@ function Form({ saved }: { saved: About }) {
     value: about[name],
     onChange: (event: { target: { value: string } }) => setAbout({ ...about, [name]: event.target.value }),
   })
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (busy || Object.keys(errors).length > 0) return
-    await run(
+    if (Object.keys(errors).length > 0) return
+    void run(
       async () => {
         setAbout(await saveAbout(about))
         toast(words.saved, { tone: 'success' })
@@ -49,7 +49,7 @@ function Form({ saved }: { saved: About }) {
     )
   }
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
       <TextField {...field('name')} autoComplete="nickname" placeholder={words.fields.name.example} />
       <TextField
         {...field('department')}

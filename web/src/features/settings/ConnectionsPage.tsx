@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { KeyRound, Plug } from 'lucide-react'
-import { useState } from 'react'
-import { Button } from '@/components/Button'
-import { EndDialog } from '@/components/EndDialog'
+import { EndButton } from '@/components/EndDialog'
 import { Loaded } from '@/components/States'
 import { connectionPolicyQuery, endConnection, ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
@@ -10,6 +8,7 @@ import type { Connection } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import styles from './ConnectionsPage.module.css'
 import { CreateToken } from './CreateToken'
+import { Line } from './parts'
 import sessions from './SessionsPage.module.css'
 import { SettingPage } from './SettingPage'
 import { ToolConnections } from './ToolConnections'
@@ -56,42 +55,42 @@ interface ListProps {
 }
 
 function List({ label, none, connections }: ListProps) {
-  const [ending, setEnding] = useState<Connection | null>(null)
   if (connections.length === 0) return <p className={styles.none}>{none}</p>
   return (
-    <>
-      <ul className={sessions.list} aria-label={label}>
-        {connections.map((connection) => (
-          <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
-        ))}
-      </ul>
-      {ending && <End connection={ending} onClose={() => setEnding(null)} />}
-    </>
+    <ul className={sessions.list} aria-label={label}>
+      {connections.map((connection) => (
+        <ConnectionLine key={connection.id} connection={connection} />
+      ))}
+    </ul>
   )
 }
 
-function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void }) {
-  const { kind, name, scopes, device, address, created_at, last_used_at, expires_at } = connection
+function ConnectionLine({ connection }: { connection: Connection }) {
+  const { id, kind, name, scopes, device, address, created_at, last_used_at, expires_at } = connection
   const personal = kind === 'personal'
   const Icon = personal ? KeyRound : Plug
   const where = [device, address].filter(Boolean).join('・')
+  const token = { confirm: words.confirmToken, end: words.endToken, ended: words.removed }
   return (
-    <li className={sessions.line}>
-      <Icon size={20} aria-hidden />
-      <div className={sessions.what}>
-        <p className={sessions.name}>{name}</p>
-        <p>{last_used_at ? words.used(formatDate(last_used_at), where) : words.unused}</p>
-        <p>
-          {personal && expires_at
-            ? words.made(formatDate(created_at), lastDay(expires_at), scopeNames(scopes))
-            : words.began(formatDate(created_at), scopeNames(scopes))}
-        </p>
-      </div>
-      <Button size="sm" variant="quietDanger" onClick={onEnd}>
-        <span className="visually-hidden">{words.of(name)}</span>
-        {personal ? words.remove : words.end}
-      </Button>
-    </li>
+    <Line
+      icon={<Icon size={20} aria-hidden />}
+      name={name}
+      facts={[
+        last_used_at ? words.used(formatDate(last_used_at), where) : words.unused,
+        personal && expires_at
+          ? words.made(formatDate(created_at), lastDay(expires_at), scopeNames(scopes))
+          : words.began(formatDate(created_at), scopeNames(scopes)),
+      ]}
+    >
+      <EndButton
+        label={personal ? words.remove : words.end}
+        of={words.of(name)}
+        words={personal ? { ...words, ...token } : words}
+        end={() => endConnection(id)}
+      >
+        <p>{personal ? words.confirmTokenBody(name) : words.confirmBody(name)}</p>
+      </EndButton>
+    </Line>
   )
 }
 
@@ -99,18 +98,4 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
 function lastDay(expiresAt: string): string {
   const day = new Date(new Date(expiresAt).getTime() - 1)
   return `${day.getFullYear()}年${day.getMonth() + 1}月${day.getDate()}日`
-}
-
-function End({ connection, onClose }: { connection: Connection; onClose: () => void }) {
-  const personal = connection.kind === 'personal'
-  const token = { confirm: words.confirmToken, end: words.endToken, ended: words.removed }
-  return (
-    <EndDialog
-      words={personal ? { ...words, ...token } : words}
-      end={() => endConnection(connection.id)}
-      onClose={onClose}
-    >
-      <p>{personal ? words.confirmTokenBody(connection.name) : words.confirmBody(connection.name)}</p>
-    </EndDialog>
-  )
 }

@@ -13,14 +13,11 @@ const words = texts.data
 /** DataPage downloads the user's own data as a ZIP archive. */
 export function DataPage() {
   const { busy, run } = useTask()
-  const save = async () => {
-    await run(
-      async () => {
-        download('tsumugi-data.zip', await call('exportOwnData'), 'application/zip')
-      },
+  const save = () =>
+    run(
+      async () => download('tsumugi-data.zip', await call('exportOwnData'), 'application/zip'),
       (cause) => toastFailure(words.failed(errorMessage(cause)), () => void save()),
     )
-  }
   return (
     <SettingPage title={words.title}>
       <div className={styles.body}>

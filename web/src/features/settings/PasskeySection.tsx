@@ -22,6 +22,7 @@ import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './FactorPage.module.css'
 import { PasswordDialog } from './PasswordDialog'
+import { Line } from './parts'
 import { RenamePasskey } from './RenamePasskey'
 import lines from './SessionsPage.module.css'
 import { texts } from './texts'
@@ -85,7 +86,7 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
             {passkeys.length > 0 && (
               <ul className={lines.list} aria-label={words.title}>
                 {passkeys.map((passkey) => (
-                  <Line
+                  <PasskeyLine
                     key={passkey.id}
                     passkey={passkey}
                     onRename={() => setRenaming(passkey)}
@@ -145,24 +146,23 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
   )
 }
 
-function Line({
-  passkey,
-  onRename,
-  onDelete,
-}: {
+interface PasskeyLineProps {
   passkey: Passkey
   onRename: () => void
   onDelete: () => void
-}) {
+}
+
+function PasskeyLine({ passkey, onRename, onDelete }: PasskeyLineProps) {
   const { name, createdAt, lastUsedAt } = passkey
   return (
-    <li className={lines.line}>
-      <KeyRound size={20} aria-hidden />
-      <div className={lines.what}>
-        <p className={lines.name}>{name}</p>
-        <p>{words.created(formatDate(createdAt))}</p>
-        <p>{lastUsedAt ? words.used(formatDate(lastUsedAt)) : words.unused}</p>
-      </div>
+    <Line
+      icon={<KeyRound size={20} aria-hidden />}
+      name={name}
+      facts={[
+        words.created(formatDate(createdAt)),
+        lastUsedAt ? words.used(formatDate(lastUsedAt)) : words.unused,
+      ]}
+    >
       <div className={lines.buttons}>
         <Button size="sm" onClick={onRename}>
           <span className="visually-hidden">{texts.trusted.of(name)}</span>
@@ -173,6 +173,6 @@ function Line({
           {words.delete}
         </Button>
       </div>
-    </li>
+    </Line>
   )
 }

@@ -7,6 +7,7 @@ import { ApiError, call, errorMessage, type UserSession } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { Line } from './parts'
 import styles from './SessionsPage.module.css'
 import { SettingPage } from './SettingPage'
 import { texts } from './texts'
@@ -31,7 +32,7 @@ export function SessionsPage() {
         {(all) => (
           <ul className={styles.list} aria-label={words.title}>
             {all.map((session) => (
-              <Line key={session.id} session={session} onEnded={() => void refetch()} />
+              <SessionLine key={session.id} session={session} onEnded={() => void refetch()} />
             ))}
           </ul>
         )}
@@ -49,21 +50,20 @@ export function SessionsPage() {
   )
 }
 
-function Line({ session, onEnded }: { session: UserSession; onEnded: () => void }) {
+function SessionLine({ session, onEnded }: { session: UserSession; onEnded: () => void }) {
   const { current, device, address, auth_type, began_at, last_used_at } = session
   const name = device || words.unknown
   const Icon = /iPhone|iPad|Android/.test(name) ? Smartphone : Monitor
   return (
-    <li className={styles.line}>
-      <Icon size={20} aria-hidden />
-      <div className={styles.what}>
-        <p className={styles.name}>
-          {name}
-          {current && <span className={styles.current}>{words.current}</span>}
-        </p>
-        <p>{words.used(formatDate(last_used_at), address)}</p>
-        <p>{words.began(formatDate(began_at), words.ways[auth_type])}</p>
-      </div>
+    <Line
+      icon={<Icon size={20} aria-hidden />}
+      name={name}
+      mark={current && words.current}
+      facts={[
+        words.used(formatDate(last_used_at), address),
+        words.began(formatDate(began_at), words.ways[auth_type]),
+      ]}
+    >
       {!current && (
         <EndButton
           label={words.end}
@@ -72,7 +72,7 @@ function Line({ session, onEnded }: { session: UserSession; onEnded: () => void 
           onEnded={onEnded}
         />
       )}
-    </li>
+    </Line>
   )
 }
 
@@ -86,8 +86,8 @@ interface EndButtonProps {
 
 function EndButton({ label, of, end, onEnded }: EndButtonProps) {
   const { busy, run } = useTask()
-  const act = async () => {
-    await run(
+  const act = () =>
+    run(
       async () => {
         await end().catch((cause: unknown) => {
           // The session has already ended.
@@ -98,7 +98,6 @@ function EndButton({ label, of, end, onEnded }: EndButtonProps) {
       },
       (cause) => toastFailure(words.notEnded(errorMessage(cause, '')), () => void act()),
     )
-  }
   return (
     <Button size="sm" loading={busy} onClick={() => void act()}>
       {of && <span className="visually-hidden">{words.of(of)}</span>}

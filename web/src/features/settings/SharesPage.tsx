@@ -10,6 +10,7 @@ import { copyText } from '@/lib/browser/clipboard'
 import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { Line } from './parts'
 import styles from './SessionsPage.module.css'
 import { SettingPage } from './SettingPage'
 import { texts } from './texts'
@@ -32,7 +33,7 @@ export function SharesPage() {
           items.length > 0 && (
             <ul className={styles.list} aria-label={words.title}>
               {items.map((share) => (
-                <Line key={share.id} share={share} />
+                <ShareLine key={share.id} share={share} />
               ))}
             </ul>
           )
@@ -47,30 +48,26 @@ export function SharesPage() {
   )
 }
 
-function Line({ share }: { share: Share }) {
+function ShareLine({ share }: { share: Share }) {
   const { busy, run } = useTask()
-  const end = async () => {
-    await run(
+  const end = () =>
+    run(
       async () => {
         await endShare(share.id)
         toast(words.ended, { tone: 'success' })
       },
       () => toastFailure(words.notEnded, () => void end()),
     )
-  }
   return (
-    <li className={styles.line}>
-      <CopyIconButton label={words.copy(share.title)} copy={() => copyText(shareUrl(share.id))} />
-      <div className={styles.what}>
-        <p className={styles.name}>
-          <Link to={`/share/${share.id}`}>{share.title}</Link>
-        </p>
-        <p>{words.facts(share.skill.name, share.messages, formatDate(share.updated_at))}</p>
-      </div>
+    <Line
+      icon={<CopyIconButton label={words.copy(share.title)} copy={() => copyText(shareUrl(share.id))} />}
+      name={<Link to={`/share/${share.id}`}>{share.title}</Link>}
+      facts={[words.facts(share.skill.name, share.messages, formatDate(share.updated_at))]}
+    >
       <Button size="sm" variant="quietDanger" loading={busy} onClick={() => void end()}>
         <span className="visually-hidden">{words.of(share.title)}</span>
         {words.end}
       </Button>
-    </li>
+    </Line>
   )
 }

@@ -3,13 +3,13 @@ import { MessagesSquare } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
+import { EndButton } from '@/components/EndDialog'
 import { ErrorState } from '@/components/States'
 import { ApiError, call, errorMessage, type SlackLink } from '@/lib/api'
-import { meQuery, reload } from '@/lib/api/queries'
+import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { toastFailure } from '@/lib/ui/toast'
+import { Line, Outcome } from './parts'
 import sessions from './SessionsPage.module.css'
 import { SettingPage } from './SettingPage'
 import styles from './SlackPage.module.css'
@@ -32,9 +32,13 @@ export function SlackPage() {
   const state = params.get('state') ?? ''
   const { data, error, refetch } = useQuery(slackLinkQuery(state))
   const refused = error instanceof ApiError && error.code in words.failures ? error.code : null
+  const failure = refused ?? params.get('error')
   return (
     <SettingPage title={words.title}>
-      <Returned refused={refused ?? params.get('error')} linked={params.get('result') === 'linked'} />
+      <Outcome
+        failed={failure !== null && (words.failures[failure] ?? words.failed)}
+        done={params.get('result') === 'linked' && words.done}
+      />
       <p className={sessions.lead}>{words.lead}</p>
       {!data && error && refused === null && <ErrorState onRetry={() => void refetch()} />}
       {!data && !error && <p role="status">{words.loading}</p>}
@@ -43,28 +47,14 @@ export function SlackPage() {
   )
 }
 
-/** Returned shows the result of linking after the redirect from Slack. */
-function Returned({ refused, linked }: { refused: string | null; linked: boolean }) {
-  if (refused !== null) {
-    return (
-      <p className={styles.failed} role="alert">
-        {words.failures[refused] ?? words.failed}
-      </p>
-    )
-  }
-  return linked ? (
-    <p className={styles.done} role="status">
-      {words.done}
-    </p>
-  ) : null
-}
-
 function Own({ own, state }: { own: SlackLink; state: string }) {
   if (own.workspace === '') return <p className={styles.none}>{words.none}</p>
   if (own.link) {
     return (
       <>
-        {own.asking && own.asking.id !== own.link.person && <p className={styles.failed}>{words.another}</p>}
+        {own.asking && own.asking.id !== own.link.person && (
+          <p className={sessions.failed}>{words.another}</p>
+        )}
         <Linked link={own.link} workspace={own.workspace} />
       </>
     )
@@ -113,51 +103,25 @@ function Unlinked({ own, state }: { own: SlackLink; state: string }) {
 }
 
 function Linked({ link, workspace }: { link: NonNullable<SlackLink['link']>; workspace: string }) {
-  const [asking, setAsking] = useState(false)
   const since = formatDate(link.created_at)
   return (
     <ul className={sessions.list} aria-label={words.title}>
-      <li className={sessions.line}>
-        <MessagesSquare size={20} aria-hidden />
-        <div className={sessions.what}>
-          <p className={sessions.name}>
-            {words.facts(link.name || link.person, workspace)}
-            <span className={sessions.current}>{words.linked}</span>
-          </p>
-          <p>{link.automatic ? words.automatic(since) : words.since(since)}</p>
-        </div>
-        <Button size="sm" variant="quietDanger" onClick={() => setAsking(true)}>
-          {words.unlink}
-        </Button>
-      </li>
-      {asking && <UnlinkDialog onClose={() => setAsking(false)} />}
+      <Line
+        icon={<MessagesSquare size={20} aria-hidden />}
+        name={words.facts(link.name || link.person, workspace)}
+        mark={words.linked}
+        facts={[link.automatic ? words.automatic(since) : words.since(since)]}
+      >
+        <EndButton
+          label={words.end}
+          words={words}
+          end={() => call('unlinkSlack')}
+          reasonOf={(cause) => words.notEnded + errorMessage(cause, '')}
+          changes={SLACK}
+        >
+          <p>{words.confirmBody}</p>
+        </EndButton>
+      </Line>
     </ul>
-  )
-}
-
-function UnlinkDialog({ onClose }: { onClose: () => void }) {
-  const { busy, run } = useTask()
-  const unlink = async () => {
-    await run(
-      async () => {
-        await call('unlinkSlack')
-        toast(words.ended, { tone: 'success' })
-        onClose()
-        await reload(SLACK)
-      },
-      (cause) => toastFailure(words.notEnded(errorMessage(cause, ''))),
-    )
-  }
-  return (
-    <ConfirmDialog
-      title={words.confirm}
-      confirm={words.unlink}
-      danger
-      busy={busy}
-      onConfirm={() => void unlink()}
-      onClose={onClose}
-    >
-      <p>{words.confirmBody}</p>
-    </ConfirmDialog>
   )
 }

@@ -3,13 +3,13 @@ import { Plug } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
-import { EndDialog } from '@/components/EndDialog'
+import { EndButton } from '@/components/EndDialog'
 import { call, errorMessage, type ToolConnection } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
+import { Line, Outcome } from './parts'
 import sessions from './SessionsPage.module.css'
-import slack from './SlackPage.module.css'
 import { texts } from './texts'
 
 const words = texts.connections.tools
@@ -33,28 +33,21 @@ export function ToolConnections() {
         {words.title}
       </h2>
       <p className={sessions.lead}>{words.lead}</p>
-      {failure !== null && (
-        <p className={slack.failed} role="alert">
-          {words.failures[failure] ?? words.failed}
-        </p>
-      )}
-      {params.get('result') === 'connected' && (
-        <p className={slack.done} role="status">
-          {words.done}
-        </p>
-      )}
+      <Outcome
+        failed={failure !== null && (words.failures[failure] ?? words.failed)}
+        done={params.get('result') === 'connected' && words.done}
+      />
       <ul className={sessions.list} aria-label={words.title}>
         {data.map((connection) => (
-          <Line key={connection.server_id} connection={connection} />
+          <ToolLine key={connection.server_id} connection={connection} />
         ))}
       </ul>
     </section>
   )
 }
 
-function Line({ connection }: { connection: ToolConnection }) {
+function ToolLine({ connection }: { connection: ToolConnection }) {
   const { server_id, name, url, connected_at } = connection
-  const [ending, setEnding] = useState(false)
   const [leaving, setLeaving] = useState(false)
   const connect = async () => {
     setLeaving(true)
@@ -66,15 +59,12 @@ function Line({ connection }: { connection: ToolConnection }) {
     }
   }
   return (
-    <li className={sessions.line}>
-      <Plug size={20} aria-hidden />
-      <div className={sessions.what}>
-        <p className={sessions.name}>
-          {name}
-          {connected_at && <span className={sessions.current}>{words.connected}</span>}
-        </p>
-        <p>{connected_at ? words.since(formatDate(connected_at)) : new URL(url).host}</p>
-      </div>
+    <Line
+      icon={<Plug size={20} aria-hidden />}
+      name={name}
+      mark={connected_at && words.connected}
+      facts={[connected_at ? words.since(formatDate(connected_at)) : new URL(url).host]}
+    >
       <div className={sessions.buttons}>
         <Button
           size="sm"
@@ -86,22 +76,17 @@ function Line({ connection }: { connection: ToolConnection }) {
           {connected_at ? words.again : words.connect}
         </Button>
         {connected_at && (
-          <Button size="sm" variant="quietDanger" onClick={() => setEnding(true)}>
-            <span className="visually-hidden">{words.of(name)}</span>
-            {words.end}
-          </Button>
+          <EndButton
+            label={words.end}
+            of={words.of(name)}
+            words={words}
+            end={() => call('disconnectToolServer', { tool_server_id: server_id })}
+            changes={['tool-connections']}
+          >
+            <p>{words.confirmBody(name)}</p>
+          </EndButton>
         )}
       </div>
-      {ending && (
-        <EndDialog
-          words={words}
-          end={() => call('disconnectToolServer', { tool_server_id: server_id })}
-          changes={['tool-connections']}
-          onClose={() => setEnding(false)}
-        >
-          <p>{words.confirmBody(name)}</p>
-        </EndDialog>
-      )}
-    </li>
+    </Line>
   )
 }

@@ -9,6 +9,7 @@ import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './FactorPage.module.css'
+import { Line } from './parts'
 import lines from './SessionsPage.module.css'
 import { texts } from './texts'
 
@@ -32,7 +33,7 @@ export function TrustedDevices() {
           ) : (
             <ul className={lines.list} aria-label={words.title}>
               {devices.map((device) => (
-                <Line key={device.key} device={device} onForgotten={() => void query.refetch()} />
+                <DeviceLine key={device.key} device={device} onForgotten={() => void query.refetch()} />
               ))}
             </ul>
           )
@@ -42,7 +43,7 @@ export function TrustedDevices() {
   )
 }
 
-function Line({ device, onForgotten }: { device: TrustedDevice; onForgotten: () => void }) {
+function DeviceLine({ device, onForgotten }: { device: TrustedDevice; onForgotten: () => void }) {
   const { busy, run } = useTask()
   const name = device.name || texts.sessions.unknown
   const forget = () =>
@@ -55,16 +56,15 @@ function Line({ device, onForgotten }: { device: TrustedDevice; onForgotten: () 
       (cause) => toast(identityMessage(cause), { tone: 'danger' }),
     )
   return (
-    <li className={lines.line}>
-      <Monitor size={20} aria-hidden />
-      <div className={lines.what}>
-        <p className={lines.name}>{name}</p>
-        <p>{words.since(formatDate(device.trustedAt))}</p>
-      </div>
+    <Line
+      icon={<Monitor size={20} aria-hidden />}
+      name={name}
+      facts={[words.since(formatDate(device.trustedAt))]}
+    >
       <Button size="sm" loading={busy} onClick={forget}>
         <span className="visually-hidden">{words.of(name)}</span>
         {words.forget}
       </Button>
-    </li>
+    </Line>
   )
 }

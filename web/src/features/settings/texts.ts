@@ -221,13 +221,13 @@ export const texts = {
     unlinked: (workspace: string) => `ワークスペース「${workspace}」のアカウントとは、まだ連携していません。`,
     link: 'Slackと連携する',
     leaving: 'Slackに移動しています…',
-    unlink: '連携を解除',
+    end: '連携を解除',
     confirm: '連携を解除しますか？',
     confirmBody:
       'Slackで質問できなくなります。これまでのチャットは残ります。もう一度連携すると、また使えるようになります。',
     done: 'Slackと連携しました。Slackに戻って、もう一度質問してください。',
     ended: '連携を解除しました。',
-    notEnded: (why: string) => `連携を解除できませんでした。${why}`,
+    notEnded: '連携を解除できませんでした。',
     notBegun: (why: string) => `連携を始められませんでした。${why}`,
     another: 'すでに別のSlackアカウントと連携しています。変更するには、先に連携を解除してください。',
     failures: {

@@ -91,15 +91,14 @@ function Foot({ share }: { share: Share }) {
   const { busy, run } = useTask()
   // A retry after a failure creates the same thread.
   const [requestId] = useState(() => crypto.randomUUID())
-  const goOn = async () => {
-    await run(
+  const goOn = () =>
+    run(
       async () => {
         const thread = await call('copyShare', { share_id: share.id, body: { request_id: requestId } })
         await navigate(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
       },
       (cause) => toastFailure(`${texts.copyFailed}${errorMessage(cause, '')}`, () => void goOn()),
     )
-  }
   return (
     <footer className={styles.foot} data-print="hide">
       {share.own && share.thread_id ? (

@@ -10,31 +10,10 @@ import type {
 import { texts } from './texts'
 
 /** icons are the app's own icons, which skills can use in addition to emoji. */
-export const icons = [
-  'default',
-  'chat',
-  'mail',
-  'report',
-  'minutes',
-  'document-qa',
-  'summary',
-  'translation',
-  'proofreading',
-  'rephrase',
-  'proposal',
-  'ideas',
-  'spreadsheet',
-  'code',
-  'glossary',
-  'interview',
-  'job-posting',
-  'sparring',
-  'page',
-  'web-search',
-] as const
+export const icons = Object.keys(texts.editor.icons) as (keyof typeof texts.editor.icons)[]
 
 /** tools are the names of the tools that answers may call. */
-export const tools = ['search_documents', 'search_web', 'read_page', 'calendar', 'calculate'] as const
+export const tools = Object.keys(texts.editor.toolNames) as (keyof typeof texts.editor.toolNames)[]
 
 /** Draft is the edited skill as stored in the browser. */
 export interface Draft {

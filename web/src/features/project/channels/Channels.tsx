@@ -1,9 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Hash } from 'lucide-react'
-import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { CopyIconButton } from '@/components/CopyButton'
-import { EndDialog } from '@/components/EndDialog'
+import { EndButton } from '@/components/EndDialog'
 import { Loaded } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
 import { call, type ProjectChannel } from '@/lib/api'
@@ -56,7 +54,6 @@ export function Channels() {
 
 function Line({ channel }: { channel: ProjectChannel }) {
   const { id } = useProject()
-  const [asking, setAsking] = useState(false)
   const name = channel.name || channel.channel
   return (
     <li className={styles.line} data-line>
@@ -65,22 +62,17 @@ function Line({ channel }: { channel: ProjectChannel }) {
         {name}
         <p>{words.bound(channel.bound_by?.name ?? texts.files.departed, formatDate(channel.bound_at))}</p>
       </div>
-      <Button size="sm" variant="quietDanger" onClick={() => setAsking(true)}>
-        <span className="visually-hidden">{words.of(name)}</span>
-        {words.unbind}
-      </Button>
-      {asking && (
-        <EndDialog
-          words={words.unbinding}
-          end={async () => {
-            await call('unbindProjectChannel', { project_id: id, channel_id: channel.id })
-            await refreshProjects()
-          }}
-          onClose={() => setAsking(false)}
-        >
-          <p>{words.unbinding.body(name)}</p>
-        </EndDialog>
-      )}
+      <EndButton
+        label={words.unbind}
+        of={words.of(name)}
+        words={words.unbinding}
+        end={async () => {
+          await call('unbindProjectChannel', { project_id: id, channel_id: channel.id })
+          await refreshProjects()
+        }}
+      >
+        <p>{words.unbinding.body(name)}</p>
+      </EndButton>
     </li>
   )
 }

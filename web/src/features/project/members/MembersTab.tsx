@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Building2, UserPlus, UserRound, Users } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { EndDialog } from '@/components/EndDialog'
+import { EndButton } from '@/components/EndDialog'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
@@ -87,7 +87,6 @@ function Line({ subject, role }: { subject: ProjectSubject; role: Role | undefin
   const project = useProject()
   const { data: me } = useQuery(meQuery)
   const { busy, run } = useTask()
-  const [removing, setRemoving] = useState(false)
   const manages = project.role === 'manager'
   const { kind, id, email, member_count: count } = subject
   const forAll = kind === 'organization'
@@ -134,20 +133,15 @@ function Line({ subject, role }: { subject: ProjectSubject; role: Role | undefin
         role && <span className={styles.facts}>{texts.roles[role]}</span>
       )}
       {manages && !forAll && (
-        <Button size="sm" variant="quietDanger" onClick={() => setRemoving(true)}>
-          <span className="visually-hidden">{words.removeOf(name)}</span>
-          {words.removing.end}
-        </Button>
-      )}
-      {removing && (
-        <EndDialog
+        <EndButton
+          label={words.removing.end}
+          of={words.removeOf(name)}
           words={words.removing}
           end={() => changeGrants(project.id, (grants) => withGrant(grants, subject, null))}
           reasonOf={reasonOf}
-          onClose={() => setRemoving(false)}
         >
           <p>{words.removing.body(name)}</p>
-        </EndDialog>
+        </EndButton>
       )}
     </li>
   )
