@@ -53,7 +53,7 @@ export function Chooser<T extends Choosable>({ words, chosen, query, error, onCh
           </li>
         ))}
       </ul>
-      <SearchField label={words.search} clearLabel="検索語を消去" size="sm" value={text} onChange={setText} />
+      <SearchField label={words.search} size="sm" value={text} onChange={setText} />
       <div className={styles.scroll}>
         {items.map((item) => (
           <label key={item.id}>

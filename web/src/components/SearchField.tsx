@@ -9,7 +9,6 @@ const MAX_LENGTH = 100
 
 interface SearchFieldProps {
   label: string
-  clearLabel: string
   value: string
   onChange: (value: string) => void
   size?: 'sm' | 'md'
@@ -17,14 +16,7 @@ interface SearchFieldProps {
 }
 
 /** A field that filters the list below it while typing. Esc clears it. */
-export function SearchField({
-  label,
-  clearLabel,
-  value,
-  onChange,
-  size = 'md',
-  onKeyDown,
-}: SearchFieldProps) {
+export function SearchField({ label, value, onChange, size = 'md', onKeyDown }: SearchFieldProps) {
   const field = useRef<HTMLInputElement>(null)
   return (
     <search className={cx(styles.box, size === 'sm' && styles.sm)}>
@@ -52,7 +44,7 @@ export function SearchField({
       {value !== '' && (
         <button
           type="button"
-          aria-label={clearLabel}
+          aria-label="検索語を消去"
           onClick={() => {
             onChange('')
             field.current?.focus()

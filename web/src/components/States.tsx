@@ -12,7 +12,7 @@ export function Skeleton({
   className,
 }: {
   width?: CSSProperties['width']
-  height?: CSSProperties['height']
+  height?: CSSProperties['height'] | undefined
   radius?: number
   className?: string | undefined
 }) {
@@ -22,6 +22,26 @@ export function Skeleton({
       style={{ width, height, ...(radius !== undefined && { borderRadius: radius }) }}
       aria-hidden="true"
     />
+  )
+}
+
+/** Placeholders for lines that are loading, with their widths in percent. */
+export function Skeletons({
+  widths,
+  height,
+  className,
+}: {
+  widths: readonly number[]
+  height?: number
+  className?: string | undefined
+}) {
+  return (
+    <div className={className} role="status">
+      <span className="visually-hidden">読み込み中...</span>
+      {widths.map((width) => (
+        <Skeleton key={width} width={`${width}%`} height={height} />
+      ))}
+    </div>
   )
 }
 
@@ -50,6 +70,24 @@ export function ErrorState({
         やり直す
       </Button>
     </div>
+  )
+}
+
+interface RetryNoteProps {
+  message?: string
+  className?: string | undefined
+  onRetry: () => void
+}
+
+/** Reports in one line that a part of a list could not be loaded. */
+export function RetryNote({ message = '読み込みに失敗しました', className, onRetry }: RetryNoteProps) {
+  return (
+    <p className={className} role="alert">
+      {message}
+      <Button variant="link" onClick={onRetry}>
+        やり直す
+      </Button>
+    </p>
   )
 }
 

@@ -102,7 +102,6 @@ export const texts = {
     notHere: 'このスキルでは、ファイルを添付できません。追加できるのは画像だけです。',
     dropHere: 'ここにドロップしてファイルを選択',
     search: '名前と内容を検索',
-    clear: '検索語を消去',
     recent: '最近のファイル',
     found: '見つかったファイル',
     notFound: '見つかりませんでした。',

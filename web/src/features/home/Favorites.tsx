@@ -1,13 +1,13 @@
 import { ChevronDown, Star } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Link } from 'react-router'
-import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { Popover } from '@/components/Popover'
 import { SkillIcon } from '@/components/SkillIcon'
+import { RetryNote } from '@/components/States'
 import { favoritesQuery } from '@/entities/favorite/favorites'
 import { useList } from '@/lib/api/lists'
-import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { useListEnd } from '@/lib/ui/scrollTrigger'
 import styles from './Favorites.module.css'
 import header from './Header.module.css'
 import { texts } from './texts'
@@ -41,15 +41,10 @@ export function Favorites({ compact }: { compact: boolean }) {
 }
 
 function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
-  const { items, loading, error, loaded, ready, loadMore, retry } = useList(favoritesQuery)
+  const list = useList(favoritesQuery)
+  const { items, loading, error, loaded, retry } = list
   const root = useRef<HTMLDivElement>(null)
-  const sentinel = useScrollTrigger<HTMLDivElement>(root, {
-    enabled: ready,
-    onNear: loadMore,
-    count: items.length,
-    afterScroll: true,
-  })
-
+  const sentinel = useListEnd(root, list, true)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
     <div className={styles.scroller} ref={root} tabIndex={0} role="group" aria-label={texts.favorites.label}>
@@ -65,14 +60,7 @@ function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
           ))}
         </ul>
       )}
-      {error && (
-        <p className={styles.note} role="alert">
-          {texts.favorites.error}
-          <Button variant="link" onClick={retry}>
-            {texts.favorites.reload}
-          </Button>
-        </p>
-      )}
+      {error && <RetryNote className={styles.note} onRetry={retry} />}
       {loading && <p className={styles.note}>{texts.favorites.loading}</p>}
       {loaded && items.length === 0 && (
         <div className={styles.empty}>

@@ -8,6 +8,7 @@ import {
   LifeBuoy,
   Link2,
   LogOut,
+  type LucideIcon,
   Mail,
   MessageCircleQuestionMark,
   Monitor,
@@ -47,7 +48,6 @@ interface UserMenuProps {
 
 /** UserMenu shows the signed-in user. Its links depend on the sign-in method, and the admin screens on the role. */
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
-  const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
   const sendKey = useSendKey()
   const suggestions = useSuggestions()
@@ -68,30 +68,21 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
       </div>
       <OwnUsage />
       <MenuSeparator />
-      {isAdmin(me.role) && (
-        <MenuItem icon={<Building2 {...icon} />} onSelect={() => void navigate('/admin/contract')}>
-          {menu.admin}
-        </MenuItem>
-      )}
+      {isAdmin(me.role) && <PageItem to="/admin/contract" Icon={Building2} label={menu.admin} />}
       {readToken()?.authType === 'cognito' ? (
-        <MenuItem icon={<Settings {...icon} />} onSelect={() => void navigate('/setting/change-password')}>
-          {menu.settings}
-        </MenuItem>
+        <PageItem to="/setting/change-password" Icon={Settings} label={menu.settings} />
       ) : (
         <>
-          <FederatedLinks links={links} />
-          <MenuItem icon={<MonitorSmartphone {...icon} />} onSelect={() => void navigate('/setting/session')}>
-            {menu.sessions}
-          </MenuItem>
+          <LinkItem href={links.faq} Icon={CircleQuestionMark} label={menu.faq} />
+          <LinkItem href={links.contact} Icon={Mail} label={menu.contact} />
+          <LinkItem href={links.terms} Icon={FileText} label={menu.terms} />
+          <PageItem to="/setting/session" Icon={MonitorSmartphone} label={menu.sessions} />
         </>
       )}
-      <MenuItem icon={<UserPen {...icon} />} onSelect={() => void navigate('/setting/about')}>
-        {menu.about}
-      </MenuItem>
-      <MenuItem icon={<Link2 {...icon} />} onSelect={() => void navigate('/setting/share')}>
-        {menu.shares}
-      </MenuItem>
-      {narrow && <HeaderLinks links={links} />}
+      <PageItem to="/setting/about" Icon={UserPen} label={menu.about} />
+      <PageItem to="/setting/share" Icon={Link2} label={menu.shares} />
+      {narrow && <LinkItem href={links.news} Icon={Newspaper} label={texts.news} />}
+      {narrow && <LinkItem href={links.help} Icon={LifeBuoy} label={texts.help} />}
       {!narrow && (
         <MenuItem icon={<Keyboard {...icon} />} onSelect={() => openShortcuts(true)}>
           {menu.shortcuts}
@@ -155,41 +146,28 @@ function NoticesSwitch() {
   )
 }
 
-function FederatedLinks({ links }: { links: AppConfig['links'] }) {
+interface ItemProps {
+  Icon: LucideIcon
+  label: string
+}
+
+/** PageItem opens a page of the app. */
+function PageItem({ to, Icon, label }: ItemProps & { to: string }) {
+  const navigate = useNavigate()
   return (
-    <>
-      {links.faq && (
-        <MenuLink href={links.faq} icon={<CircleQuestionMark {...icon} />}>
-          {texts.menu.faq}
-        </MenuLink>
-      )}
-      {links.contact && (
-        <MenuLink href={links.contact} icon={<Mail {...icon} />}>
-          {texts.menu.contact}
-        </MenuLink>
-      )}
-      {links.terms && (
-        <MenuLink href={links.terms} icon={<FileText {...icon} />}>
-          {texts.menu.terms}
-        </MenuLink>
-      )}
-    </>
+    <MenuItem icon={<Icon {...icon} />} onSelect={() => void navigate(to)}>
+      {label}
+    </MenuItem>
   )
 }
 
-function HeaderLinks({ links }: { links: AppConfig['links'] }) {
+/** LinkItem opens a page outside the app, if there is one. */
+function LinkItem({ href, Icon, label }: ItemProps & { href: string | undefined }) {
   return (
-    <>
-      {links.news && (
-        <MenuLink href={links.news} icon={<Newspaper {...icon} />}>
-          {texts.news}
-        </MenuLink>
-      )}
-      {links.help && (
-        <MenuLink href={links.help} icon={<LifeBuoy {...icon} />}>
-          {texts.help}
-        </MenuLink>
-      )}
-    </>
+    href && (
+      <MenuLink href={href} icon={<Icon {...icon} />}>
+        {label}
+      </MenuLink>
+    )
   )
 }

@@ -16,8 +16,6 @@ export const texts = {
     label: 'お気に入り',
     empty: 'お気に入り済みのスキルはありません。',
     hint: 'スキルの星を押すと、ここに追加されます。',
-    error: '読み込みに失敗しました',
-    reload: 'やり直す',
     loading: '読み込み中...',
   },
   notices: {

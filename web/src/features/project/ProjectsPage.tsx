@@ -43,7 +43,6 @@ export function ProjectsPage() {
       <div className={styles.tools}>
         <SearchField
           label={words.search}
-          clearLabel={texts.clear}
           value={query}
           onChange={(q) => change((next) => setValues(next, { q }))}
         />

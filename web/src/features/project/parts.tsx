@@ -1,9 +1,8 @@
 import { type ReactNode, useId } from 'react'
-import { EmptyState, ErrorState, Skeleton } from '@/components/States'
+import { EmptyState, ErrorState, Skeletons } from '@/components/States'
 import type { List } from '@/lib/api/lists'
-import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { useListEnd } from '@/lib/ui/scrollTrigger'
 import styles from './Project.module.css'
-import { texts } from './texts'
 
 /** Section is a part of a page with a heading. */
 export function Section({ title, lead, children }: { title: string; lead?: string; children: ReactNode }) {
@@ -29,14 +28,7 @@ export function Empty({ title, hint, children }: { title: string; hint?: string;
 
 /** LinesLoading is a placeholder for a list that is loading. */
 export function LinesLoading() {
-  return (
-    <div className={styles.skeletons} role="status">
-      <span className="visually-hidden">{texts.loading}</span>
-      {[54, 38, 62, 46].map((width) => (
-        <Skeleton key={width} width={`${width}%`} height={18} />
-      ))}
-    </div>
-  )
+  return <Skeletons className={styles.skeletons} widths={[54, 38, 62, 46]} height={18} />
 }
 
 interface LoadedListProps<T> {
@@ -48,13 +40,9 @@ interface LoadedListProps<T> {
 
 /** LoadedList shows a list with its loading, empty and error states. It loads more near its end. */
 export function LoadedList<T>({ list, empty, children }: LoadedListProps<T>) {
-  const { items, asking, loading, error, loaded, ready, hasMore, loadMore, retry } = list
+  const { items, asking, loading, error, loaded, hasMore, retry } = list
   const none = items.length === 0
-  const sentinel = useScrollTrigger<HTMLDivElement>(page, {
-    enabled: ready,
-    onNear: loadMore,
-    count: items.length,
-  })
+  const sentinel = useListEnd(page, list)
   return (
     <div aria-busy={asking}>
       {!none && children(items)}

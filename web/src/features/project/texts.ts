@@ -15,13 +15,11 @@ export const texts = {
   title: 'プロジェクト',
   lead: 'チームのファイルと指示を、メンバーと一緒に使う場所です。',
   all: 'すべてのプロジェクト',
-  loading: '読み込み中...',
   retry: 'やり直す',
   close: '閉じる',
   save: '保存する',
   choose: (what: string) => `${what}を選択してください。`,
   notSaved: (why: string) => `保存できませんでした。${why}`,
-  clear: '検索語を消去',
   found: (count: number, more: boolean) => `${formatNumber(count)}件${more ? '以上' : ''}`,
   roles: { viewer: '閲覧者', editor: '編集者', manager: '管理者' },
   roleHints: {

@@ -28,15 +28,6 @@ import { texts } from './texts'
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
   const { steps, hide } = useFirstSteps(me)
-  const [params, change] = useQueryState()
-  const choice = { query: params.get('q') ?? '', category: params.get('category') ?? '' }
-  const choose = ({ query, category }: Partial<Choice>) =>
-    change((next) =>
-      setValues(next, {
-        ...(query !== undefined && { q: query }),
-        ...(category !== undefined && { category }),
-      }),
-    )
   return (
     <div className={styles.page}>
       <PageTitle>{texts.title}</PageTitle>
@@ -47,17 +38,21 @@ export function SkillsPage({ composer }: { composer: ReactNode }) {
         <h1 className={styles.greeting}>{texts.greeting(greeting(), me.name)}</h1>
         {composer}
       </div>
-      <Browser choice={choice} onChoose={choose} />
+      <Browser />
     </div>
   )
 }
 
 interface BrowserProps {
   choice: Choice
-  onChoose: (choice: Partial<Choice>) => void
+  /** Sets parameters of the URL. */
+  onChoose: (values: Readonly<Record<string, string>>) => void
 }
 
-function Browser({ choice, onChoose }: BrowserProps) {
+function Browser() {
+  const [params, change] = useQueryState()
+  const choice = { query: params.get('q') ?? '', category: params.get('category') ?? '' }
+  const onChoose: BrowserProps['onChoose'] = (values) => change((next) => setValues(next, values))
   const skills = useQuery(skillsQuery)
   const categories = useQuery(categoriesQuery)
   const threads = useThreads()
@@ -97,13 +92,7 @@ function Tools({ choice, categories, onChoose }: BrowserProps & { categories: re
   return (
     <div className={styles.tools}>
       <div className={styles.search}>
-        <SearchField
-          size="sm"
-          label={texts.search}
-          clearLabel={texts.clear}
-          value={choice.query}
-          onChange={(query) => onChoose({ query })}
-        />
+        <SearchField size="sm" label={texts.search} value={choice.query} onChange={(q) => onChoose({ q })} />
       </div>
       <div className={styles.chips} role="group" aria-label={texts.categories}>
         {[{ id: '', name: texts.all }, ...categories].map(({ id, name }) => (
@@ -144,7 +133,7 @@ function Results({ skills, categories, threads, choice, onChoose }: ResultsProps
     return (
       <EmptyState title={texts.empty}>
         <p>{texts.emptyHint}</p>
-        <Button size="sm" onClick={() => onChoose({ query: '', category: '' })}>
+        <Button size="sm" onClick={() => onChoose({ q: '', category: '' })}>
           {texts.reset}
         </Button>
       </EmptyState>

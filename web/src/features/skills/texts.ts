@@ -5,7 +5,6 @@ export const texts = {
   title: 'スキル',
   greeting: (greeting: string, name: string) => `${greeting}、${name}さん`,
   search: 'スキルを検索',
-  clear: '検索語を消去',
   make: 'スキルを作成',
   library: 'スキルの管理',
   categories: '分類',

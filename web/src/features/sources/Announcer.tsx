@@ -30,16 +30,17 @@ export function Announcer() {
 }
 
 function lineOf({ ready, failed }: Ended, refused: readonly { name: string; reason: string }[]): string {
-  const parts: string[] = []
-  const [usable, unread, unsent] = [ready[0], failed[0], refused[0]]
-  if (usable) parts.push(ready.length > 1 ? words.readyMany(ready.length) : words.ready(usable.filename))
-  if (unread)
-    parts.push(
-      failed.length > 1 ? words.failedMany(failed.length) : words.failed(unread.filename, unread.error ?? ''),
-    )
-  if (unsent)
-    parts.push(
-      refused.length > 1 ? words.refusedMany(refused.length) : words.refused(unsent.name, unsent.reason),
-    )
-  return parts.join(' ')
+  const parts = [
+    said(ready, ({ filename }) => words.ready(filename), words.readyMany),
+    said(failed, ({ filename, error = '' }) => words.failed(filename, error), words.failedMany),
+    said(refused, ({ name, reason }) => words.refused(name, reason), words.refusedMany),
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+/** said returns the text about one file or about several. */
+function said<T>(files: readonly T[], one: (file: T) => string, many: (count: number) => string): string {
+  const [first] = files
+  if (first === undefined) return ''
+  return files.length > 1 ? many(files.length) : one(first)
 }

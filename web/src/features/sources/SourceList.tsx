@@ -1,12 +1,11 @@
 import { type RefObject, useSyncExternalStore } from 'react'
-import { Button } from '@/components/Button'
 import { SearchField } from '@/components/SearchField'
-import { EmptyState, ErrorState, Skeleton } from '@/components/States'
+import { EmptyState, ErrorState, RetryNote, Skeletons } from '@/components/States'
 import { useSourceSearch } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
 import { useListFocus } from '@/lib/ui/listFocus'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
-import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { useListEnd } from '@/lib/ui/scrollTrigger'
 import { useSelection } from '@/lib/ui/selection'
 import { SelectionBar } from './SelectionBar'
 import styles from './SourceList.module.css'
@@ -20,15 +19,12 @@ const words = texts.list
 export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
   const [params, change] = useQueryState()
   const query = params.get('q') ?? ''
-  const { items, loading, asking, error, hasMore, loaded, ready, loadMore, retry } = useSourceSearch(query)
+  const list = useSourceSearch(query)
+  const { items, loading, asking, error, hasMore, loaded, retry } = list
   const uploading = useSyncExternalStore(uploads.subscribe, () => uploads.busy)
   const { box, onFocus } = useListFocus<HTMLElement>(items)
   const selection = useSelection(items)
-  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: ready,
-    onNear: loadMore,
-    count: items.length,
-  })
+  const sentinel = useListEnd(scroller, list)
   const none = items.length === 0
   const searching = query.trim() !== ''
   return (
@@ -37,7 +33,6 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
         <div className={styles.head}>
           <SearchField
             label={words.search}
-            clearLabel={words.clear}
             value={query}
             onChange={(q) => change((next) => setValues(next, { q }))}
           />
@@ -46,7 +41,9 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
       )}
       <section className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
         {!none && <SourceTable sources={items} selection={selection} />}
-        {none && loading && <Skeletons />}
+        {none && loading && (
+          <Skeletons className={styles.skeletons} widths={[62, 48, 70, 54, 66, 50]} height={18} />
+        )}
         {none && error && <ErrorState onRetry={retry} />}
         {none && loaded && !hasMore && !uploading && !searching && (
           <EmptyState title={words.empty}>
@@ -59,14 +56,7 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
           </EmptyState>
         )}
         {!none && loading && <p className={styles.note}>{words.loading}</p>}
-        {!none && error && (
-          <p className={styles.note} role="alert">
-            {words.error}
-            <Button variant="link" onClick={retry}>
-              {words.reload}
-            </Button>
-          </p>
-        )}
+        {!none && error && <RetryNote className={styles.note} onRetry={retry} />}
         <div ref={sentinel} />
       </section>
       {selection.selected.length > 0 && (
@@ -75,17 +65,6 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
       <p className="visually-hidden" role="status">
         {searching && !asking && words.found(items.length, hasMore)}
       </p>
-    </div>
-  )
-}
-
-function Skeletons() {
-  return (
-    <div className={styles.skeletons} role="status">
-      <span className="visually-hidden">{words.loading}</span>
-      {[62, 48, 70, 54, 66, 50].map((width) => (
-        <Skeleton key={width} width={`${width}%`} height={18} />
-      ))}
     </div>
   )
 }

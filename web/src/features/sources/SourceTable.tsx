@@ -1,5 +1,5 @@
 import { Download, Trash2, X } from 'lucide-react'
-import { memo, useState } from 'react'
+import { memo } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Snippet } from '@/components/Snippet'
 import { Spinner } from '@/components/Spinner'
@@ -14,6 +14,7 @@ import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
 import type { Selection } from '@/lib/ui/selection'
+import { useTask } from '@/lib/ui/task'
 import styles from './SourceTable.module.css'
 import { texts } from './texts'
 
@@ -164,20 +165,19 @@ function Status({ source }: { source: DataSource }) {
 
 function Actions({ source }: { source: DataSource }) {
   const { id, filename } = source
-  const [saving, setSaving] = useState(false)
-  const download = async () => {
-    if (saving) return
-    setSaving(true)
-    await save(source)
-    setSaving(false)
-  }
+  const { busy: saving, run } = useTask()
   return (
     <div>
       <IconButton
         size="sm"
         label={texts.download(filename)}
         aria-busy={saving || undefined}
-        onClick={() => void download()}
+        onClick={() =>
+          void run(
+            () => save(source),
+            () => {},
+          )
+        }
       >
         {saving ? <Spinner size={16} /> : <Download size={16} />}
       </IconButton>

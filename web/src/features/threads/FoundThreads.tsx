@@ -1,11 +1,11 @@
 import type { ReactNode, RefObject } from 'react'
 import { Button } from '@/components/Button'
-import { EmptyState } from '@/components/States'
+import { EmptyState, RetryNote } from '@/components/States'
 import { useArchivedThreads, useThreadSearch } from '@/entities/thread/foundThreads'
 import type { Thread } from '@/lib/api'
 import type { List } from '@/lib/api/lists'
 import { cx } from '@/lib/ui/cx'
-import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { useListEnd } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
@@ -54,7 +54,7 @@ export function ArchivedThreads({ scroller, onClose }: { scroller: Scroller; onC
 }
 
 function Found({
-  found: { items, asking, error, ready, loadMore, retry },
+  found,
   label,
   failed,
   scroller,
@@ -67,11 +67,8 @@ function Found({
   /** The text for an empty list. */
   children: ReactNode
 }) {
-  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: ready,
-    onNear: loadMore,
-    count: items.length,
-  })
+  const { items, asking, error, retry } = found
+  const sentinel = useListEnd(scroller, found)
   return (
     <>
       {items.some(({ match }) => match) ? (
@@ -85,14 +82,7 @@ function Found({
         <ThreadRows threads={items} scroller={scroller} aria-label={label} aria-busy={asking} />
       )}
       {asking && items.length === 0 && <Skeletons />}
-      {error && (
-        <p className={styles.note} role="alert">
-          {failed}
-          <Button variant="link" onClick={retry}>
-            {texts.retry}
-          </Button>
-        </p>
-      )}
+      {error && <RetryNote className={styles.note} message={failed} onRetry={retry} />}
       {!asking && !error && items.length === 0 && children}
       <div ref={sentinel} />
     </>

@@ -98,13 +98,7 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
     <div className={styles.column}>
       <Places onClose={onClose} />
       <div className={cx(styles.row, styles.search)}>
-        <SearchField
-          label={texts.search}
-          clearLabel={texts.clear}
-          value={query}
-          onChange={setQuery}
-          size="sm"
-        />
+        <SearchField label={texts.search} value={query} onChange={setQuery} size="sm" />
         <Menu
           trigger={
             <IconButton label={texts.listMenu}>

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useId } from 'react'
 import { useMatch } from 'react-router'
-import { Button } from '@/components/Button'
-import { EmptyState } from '@/components/States'
+import { EmptyState, RetryNote } from '@/components/States'
 import { FOUND_THREADS, threadDeletions, useThreads } from '@/entities/thread/threads'
 import { call, type Thread } from '@/lib/api'
 import { dateGroup } from '@/lib/ui/dates'
-import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { useListEnd } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadRows } from './ThreadRows'
@@ -14,14 +13,10 @@ import { texts } from './texts'
 
 /** The threads by date, loading more near the end. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
-  const { items, loading, error, hasMore, loaded, ready, loadMore, retry } = useThreads()
+  const list = useThreads()
+  const { items, loading, error, hasMore, loaded, retry } = list
   const opened = useOpened()
-  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: ready,
-    onNear: loadMore,
-    count: items.length,
-  })
-
+  const sentinel = useListEnd(scroller, list)
   return (
     <>
       {opened && <Group name={texts.opened} threads={[opened]} scroller={scroller} />}
@@ -30,14 +25,7 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
       ))}
       {loading && !loaded && <Skeletons />}
       {loading && loaded && <p className={styles.note}>{texts.loading}</p>}
-      {error && (
-        <p className={styles.note} role="alert">
-          {texts.error}
-          <Button variant="link" onClick={retry}>
-            {texts.reload}
-          </Button>
-        </p>
-      )}
+      {error && <RetryNote className={styles.note} onRetry={retry} />}
       {loaded && !hasMore && items.length === 0 && (
         <EmptyState title={texts.empty}>
           <p>{texts.emptyHint}</p>

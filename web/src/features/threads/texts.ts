@@ -14,7 +14,6 @@ export const texts = {
   },
   newThread: '新しいチャット',
   search: 'チャットを検索',
-  clear: '検索語を消去',
   untitled: '新しいチャット',
   running: '回答を作成しています',
   menu: (title: string) => `「${title}」の操作`,
@@ -37,7 +36,6 @@ export const texts = {
   noMatch: '一致するチャットはありません。',
   noMatchHint: 'チャット名と、これまでの質問と回答から検索しました。別の言葉でもお試しください。',
   searchFailed: '検索できませんでした。',
-  retry: 'やり直す',
   found: (count: number, more: boolean) =>
     more ? `${formatNumber(count)}件以上` : `${formatNumber(count)}件`,
   loading: '読み込み中...',

@@ -1,10 +1,10 @@
 import { Download, X } from 'lucide-react'
-import { useState } from 'react'
 import { ChoiceChip } from '@/components/Chip'
 import { IconButton } from '@/components/IconButton'
 import { Spinner } from '@/components/Spinner'
 import { save } from '@/entities/source/save'
 import type { DataSource } from '@/lib/api'
+import { useTask } from '@/lib/ui/task'
 import { texts } from './texts'
 import styles from './Viewer.module.css'
 
@@ -21,13 +21,7 @@ interface HeadProps {
 
 /** Head shows the title of the data source, the choice of views, and the links out of the viewer. */
 export function Head({ source, view, onView, onClose }: HeadProps) {
-  const [saving, setSaving] = useState(false)
-  const download = async () => {
-    if (saving || source === undefined) return
-    setSaving(true)
-    await save(source)
-    setSaving(false)
-  }
+  const { busy: saving, run } = useTask()
   return (
     <header className={styles.head}>
       <h2 className={styles.name} title={source?.filename}>
@@ -44,7 +38,16 @@ export function Head({ source, view, onView, onClose }: HeadProps) {
       )}
       <div className={styles.actions}>
         {source && (
-          <IconButton label={texts.download} aria-busy={saving || undefined} onClick={() => void download()}>
+          <IconButton
+            label={texts.download}
+            aria-busy={saving || undefined}
+            onClick={() =>
+              void run(
+                () => save(source),
+                () => {},
+              )
+            }
+          >
             {saving ? <Spinner size={16} /> : <Download size={18} />}
           </IconButton>
         )}

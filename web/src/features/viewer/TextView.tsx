@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { memo, type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from 'react'
 import { Button } from '@/components/Button'
-import { EmptyState, ErrorState, Skeleton } from '@/components/States'
+import { EmptyState, ErrorState, Skeletons } from '@/components/States'
 import { hasPictures, isMarkdown, pageUnit } from '@/entities/source/files'
 import type { DataSource, Passage } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
@@ -38,7 +38,7 @@ export function TextView({ source, start, markedId, scroller }: TextViewProps) {
     return isError ? (
       <ErrorState message={texts.textFailed} onRetry={() => void query.refetch()} />
     ) : (
-      <Skeletons />
+      skeletons
     )
   if (batches.every((batch) => batch.length === 0)) return <EmptyState title={texts.noText} />
   return (
@@ -62,7 +62,7 @@ export function TextView({ source, start, markedId, scroller }: TextViewProps) {
           paged={source.page_count > 1}
         />
       ))}
-      {query.isFetchingNextPage && <Skeletons />}
+      {query.isFetchingNextPage && skeletons}
       {isError && <ErrorState message={texts.textFailed} onRetry={() => void fetchNextPage()} />}
       <div ref={sentinel} />
     </div>
@@ -107,16 +107,7 @@ function byPage(passages: readonly Passage[]): { page: number; own: Passage[] }[
   return pages
 }
 
-function Skeletons() {
-  return (
-    <div className={styles.skeletons} role="status">
-      <span className="visually-hidden">{texts.loading}</span>
-      {[92, 100, 96, 40, 88, 98, 62].map((width) => (
-        <Skeleton key={width} width={`${width}%`} />
-      ))}
-    </div>
-  )
-}
+const skeletons = <Skeletons className={styles.skeletons} widths={[92, 100, 96, 40, 88, 98, 62]} />
 
 /** useMarkInView scrolls to the marked passage, or to the beginning without a mark. It scrolls once per location. */
 function useMarkInView(

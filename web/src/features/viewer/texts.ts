@@ -1,3 +1,7 @@
+function stepsBy(unit: string) {
+  return { previous: `前の${unit}`, next: `次の${unit}`, field: `${unit}番号` }
+}
+
 /** Texts of the viewer. */
 export const texts = {
   label: (name: string) => `ファイル「${name}」`,
@@ -8,24 +12,9 @@ export const texts = {
   views: { page: 'ページ', text: 'テキスト' },
   tools: '表示の操作',
   pages: {
-    page: {
-      previous: '前のページ',
-      next: '次のページ',
-      field: 'ページ番号',
-      name: (n: number) => `${n}ページ`,
-    },
-    slide: {
-      previous: '前のスライド',
-      next: '次のスライド',
-      field: 'スライド番号',
-      name: (n: number) => `スライド${n}`,
-    },
-    sheet: {
-      previous: '前のシート',
-      next: '次のシート',
-      field: 'シート番号',
-      name: (n: number) => `シート${n}`,
-    },
+    page: { ...stepsBy('ページ'), name: (n: number) => `${n}ページ` },
+    slide: { ...stepsBy('スライド'), name: (n: number) => `スライド${n}` },
+    sheet: { ...stepsBy('シート'), name: (n: number) => `シート${n}` },
   },
   citations: {
     previous: '前の出典',
@@ -46,7 +35,6 @@ export const texts = {
   picture: (name: string, page: string) => `「${name}」${page}`,
   pictureFailed: 'ページを表示できませんでした',
   loading: '読み込み中...',
-  retry: 'やり直す',
   failed: 'ファイルを読み込めませんでした',
   gone: 'このファイルは表示できません',
   goneHint: '削除されたか、表示する権限がありません。',

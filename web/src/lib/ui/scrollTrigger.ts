@@ -55,6 +55,19 @@ interface ScrollTrigger {
   afterScroll?: boolean
 }
 
+/** The part of a list that a scroll trigger needs. */
+interface LoadingList {
+  readonly items: readonly unknown[]
+  readonly ready: boolean
+  readonly loadMore: () => void
+}
+
+/** useListEnd returns the sentinel for the end of a list, which loads the next page when it comes near. */
+export function useListEnd(root: RefObject<HTMLElement | null>, list: LoadingList, afterScroll = false) {
+  const { items, ready: enabled, loadMore: onNear } = list
+  return useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count: items.length, afterScroll })
+}
+
 /**
  * useScrollTrigger loads more when the returned sentinel comes within 100 px of the visible part of its scroll
  * container, at most once a second. Put `sentinel` on an empty element at the end (or start) of the list.

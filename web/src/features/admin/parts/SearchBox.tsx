@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
 import { SearchField } from '@/components/SearchField'
-import { common } from '../texts'
 
 const PAUSE_MS = 300
 /** The API's maximum number of characters. */
@@ -41,5 +40,5 @@ export function SearchBox({
     return () => clearTimeout(timer)
   }, [text])
 
-  return <SearchField label={label} clearLabel={common.clear} value={text} onChange={setText} />
+  return <SearchField label={label} value={text} onChange={setText} />
 }

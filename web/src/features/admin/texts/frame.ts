@@ -30,7 +30,6 @@ export const common = {
   close: '閉じる',
   copyLabel: (label: string) => `${label}をコピー`,
   unset: '未設定',
-  clear: '検索語を消去',
   reset: '絞り込みを解除',
   emptyHint: '検索語を変えるか、絞り込みを解除してください。',
 } as const

@@ -101,13 +101,7 @@ function Known({ chosen, onChoose }: Pick<FileChoice, 'chosen' | 'onChoose'>) {
   return (
     <div className={styles.known}>
       <h2 className={styles.title}>{words.known}</h2>
-      <SearchField
-        size="sm"
-        label={words.search}
-        clearLabel={words.clear}
-        value={query}
-        onChange={setQuery}
-      />
+      <SearchField size="sm" label={words.search} value={query} onChange={setQuery} />
       <ul className={styles.list} aria-label={searched ? words.found : words.recent} aria-busy={asking}>
         {items.map((source) => (
           <li key={source.id}>

@@ -113,7 +113,6 @@ function Files({ edits }: { edits: boolean }) {
         <div className={styles.tools}>
           <SearchField
             label={words.search}
-            clearLabel={texts.clear}
             value={query}
             onChange={(q) => change((next) => setValues(next, { q }))}
           />
