@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// base is a Debian system with Caddy, PostgreSQL and rpm, which all tests copy.
+// base is a Debian system with Caddy and PostgreSQL, and with rpm if the release has an RPM package. All tests copy it.
 var base struct {
 	sync.Once
 
@@ -78,13 +78,16 @@ type root string
 // newDebian returns a Debian system with Caddy and PostgreSQL's programs.
 func newDebian(t *testing.T) root {
 	t.Helper()
+	include := "--include=ca-certificates,caddy,fonts-ipafont-gothic,postgresql"
+	if len(dist(t, "*.rpm")) > 0 {
+		include += ",rpm"
+	}
 	base.Do(func() {
 		if base.dir, base.err = os.MkdirTemp("", "tsumugi-release-*"); base.err != nil {
 			return
 		}
 		//nolint:gosec // A script of the repository.
-		cmd := exec.Command("../../scripts/bootstrap", filepath.Join(base.dir, "debian"),
-			"--include=ca-certificates,caddy,fonts-ipafont-gothic,postgresql,rpm")
+		cmd := exec.Command("../../scripts/bootstrap", filepath.Join(base.dir, "debian"), include)
 		var log bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Run(); err != nil {
