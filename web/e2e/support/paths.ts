@@ -28,5 +28,8 @@ export const readsFakePages = `${root}.cache/e2e/tsumugi-fakepages`
 /** A build of the program whose tools all need an approval, built by the tests that need it. */
 export const asksForTools = `${root}.cache/e2e/tsumugi-asktools`
 
+/** The data folder of a server after its first start, created before the tests. */
+export const seed = `${root}.cache/e2e/seed`
+
 /** The golden streams of package stream's tests. */
 export const goldenStreams = `${root}stream/testdata`
