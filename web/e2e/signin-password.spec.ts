@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test'
 import { emails } from './support/account'
+import { forget } from './support/forget'
 import { breaches, inspect } from './support/inspect'
 import { fact } from './support/mail'
 import { enter, invite, newMail, readToken } from './support/people'
@@ -257,7 +258,7 @@ test('the password is changed in the settings, except in a session of single sig
   await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
   await expect(page.getByRole('menuitem', { name: 'ログアウト' })).toBeVisible()
   await expect(page.getByRole('menuitem', { name: 'アカウント設定' })).toHaveCount(0)
-  await page.evaluate(() => localStorage.clear())
+  await forget(page)
   await page.goto('/login')
   await enter(page, email, next)
   await greeting(page, name)

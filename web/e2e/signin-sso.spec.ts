@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import { emails } from './support/account'
+import { forget } from './support/forget'
 import { Idp } from './support/idp'
 import { readToken } from './support/people'
 import { expect, testOn } from './support/test'
@@ -184,7 +185,7 @@ test.describe('single sign-on', () => {
     await page.getByRole('button', { name: '連携する' }).click()
     await page.waitForURL(`${sso.url}/home/skill`)
     expect(await readToken(page)).toMatchObject({ authType: 'federated_idp' })
-    await page.evaluate(() => localStorage.clear())
+    await forget(page)
     await page.context().clearCookies()
     await comeIn(page, idp, '/login', boss)
     await page.waitForURL(`${sso.url}/home/skill`)
@@ -198,7 +199,7 @@ test.describe('single sign-on', () => {
   }) => {
     await comeIn(page, idp)
     await page.waitForURL(`${sso.url}/home/skill`)
-    await page.evaluate(() => localStorage.clear())
+    await forget(page)
     await page.context().clearCookies()
     await comeIn(page, idp, '/login', mallory)
     await expect(page.getByRole('heading', { level: 1, name: 'ログインできませんでした' })).toBeVisible()
@@ -251,7 +252,7 @@ test.describe('the super-admin', () => {
   test('keeps a session by password, and may change the password', async ({ page, sso }) => {
     await page.goto(`${sso.url}/setting/change-password`)
     await expect(page.getByRole('heading', { level: 1, name: 'パスワードの変更' })).toBeVisible()
-    await page.evaluate(() => localStorage.clear())
+    await forget(page)
     await page.goto('/login')
     await page.getByText('招待を受けていない方・ログインできない方').click()
     await page.getByRole('link', { name: '特権管理者としてパスワードでログイン' }).click()
