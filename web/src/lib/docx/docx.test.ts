@@ -53,12 +53,29 @@ describe('a document for Word, read back by mammoth', () => {
   })
 
   it('numbers each ordered list from its own first number', async () => {
-    const files = unzipSync(await bytesOf([{ kind: 'markdown', level: 1, text: '3. 三\n\nと\n\n1. 一' }]))
-    const numbering = strFromU8(files['word/numbering.xml'] ?? new Uint8Array())
-    expect([...numbering.matchAll(/startOverride w:val="(\d)"/g)].map(([, start]) => start)).toEqual([
-      '3',
-      '1',
-    ])
+    const files = unzipSync(
+      await bytesOf([{ kind: 'markdown', level: 1, text: '3. 三\n\nと\n\n1. 一\n2. 二' }]),
+    )
+    const xml = (name: string) => strFromU8(files[`word/${name}.xml`] ?? new Uint8Array())
+    const ids = [...xml('document').matchAll(/w:numId w:val="(\d+)"/g)].map(([, id]) => id)
+    const starts = ids.map(
+      (id) => new RegExp(`w:numId="${id}".*?w:startOverride w:val="(\\d)"`).exec(xml('numbering'))?.[1],
+    )
+    expect(starts).toEqual(['3', '1', '1'])
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  it('keeps text that looks like a placeholder of the library', async () => {
+    const text = '- {bullets-0} CURRENT {default-bullet-numbering-0}'
+    expect(await read(text)).toBe('<ul><li>{bullets-0} CURRENT {default-bullet-numbering-0}</li></ul>')
+    expect(await read('CURRENT')).toBe('<p>CURRENT</p>')
+  })
+
+  it('names no author, and a Japanese font for East Asian characters', async () => {
+    const files = unzipSync(await bytesOf([]))
+    expect(strFromU8(files['docProps/core.xml'] ?? new Uint8Array())).not.toMatch(/creator|lastModifiedBy/)
+    const fonts = '<w:rFonts w:ascii="游明朝" w:cs="游明朝" w:eastAsia="游明朝" w:hAnsi="游明朝"/>'
+    expect(strFromU8(files['word/styles.xml'] ?? new Uint8Array())).toContain(fonts)
   })
 
   it('has formulas that Word can edit, and an invalid one as typed', async () => {
@@ -68,7 +85,7 @@ describe('a document for Word, read back by mammoth', () => {
     for (const part of ['sSup', 'f', 'rad', 'acc', 'sSubSup', 'nary', 'limLow', 'd', 'm']) {
       expect(xml).toContain(`<m:${part}>`)
     }
-    expect(xml).toContain('<m:t xml:space="preserve">x</m:t>')
+    expect(xml).toContain('<m:t>x</m:t>')
     expect(xml).toContain('<m:oMathPara><m:oMath>')
     expect(xml).toContain('\\frac{')
     expect(new DOMParser().parseFromString(xml, 'application/xml').querySelector('parsererror')).toBeNull()
@@ -76,7 +93,7 @@ describe('a document for Word, read back by mammoth', () => {
 
   it('has a title, questions and sources, and no characters that XML forbids', async () => {
     const bytes = await bytesOf([
-      { kind: 'title', text: 'A&B\u0001' },
+      { kind: 'title', text: 'A&B\u0001\uffff' },
       { kind: 'heading', level: 1, text: '質問' },
       { kind: 'quote', text: '*そのまま*\n二行目' },
       { kind: 'markdown', level: 2, text: '# 見出し\u0002' },

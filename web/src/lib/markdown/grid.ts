@@ -40,7 +40,7 @@ function quoted(cell: string): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-function elementsNamed(parent: Element, name: RegExp): Element[] {
+export function elementsNamed(parent: Element, name: RegExp): Element[] {
   return parent.children.flatMap((child) => {
     if (child.type !== 'element') return []
     return name.test(child.tagName) ? [child] : elementsNamed(child, name)

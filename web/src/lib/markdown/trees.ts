@@ -12,6 +12,8 @@ export interface BlockTree {
   readonly tree: Root
   /** The names of the text's footnotes in order; empty for a block without footnotes. */
   readonly notes: readonly string[]
+  /** Whether the block may have formulas. */
+  readonly math: boolean
 }
 
 /** treesOf parses a Markdown text for other programs, block by block. It uses the same steps as the renderer. */
@@ -23,10 +25,10 @@ export async function treesOf(text: string): Promise<readonly BlockTree[]> {
   const plugins = blocks.some(({ math }) => math)
     ? [...remarkPlugins, (await import('remark-math')).default]
     : remarkPlugins
-  return blocks.map(({ markdown }, index) => {
+  return blocks.map(({ markdown, math }, index) => {
     const { definitions = '', notes = '' } = references[index] ?? {}
     const tree = parse(`${definitions}\n\n${markdown}`, plugins)
-    return { tree, notes: notes === '' ? [] : notes.split('\n') }
+    return { tree, notes: notes === '' ? [] : notes.split('\n'), math }
   })
 }
 
