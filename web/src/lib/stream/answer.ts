@@ -72,14 +72,8 @@ export interface Received {
   readonly verdict: Verdict
 }
 
-export const emptyAnswer: Answer = {
-  messageId: null,
-  userMessageId: null,
-  threadId: null,
-  run: 0,
-  announced: 0,
-  text: '',
-  bytes: 0,
+/** The empty state of all parts except the text. */
+const preface = {
   thinking: null,
   reasoning: '',
   steps: [],
@@ -87,10 +81,19 @@ export const emptyAnswer: Answer = {
   sources: [],
   citations: null,
   proofread: null,
+} as const
+
+const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } as const
+
+export const emptyAnswer: Answer = {
+  ...blank,
+  messageId: null,
+  userMessageId: null,
+  threadId: null,
+  run: 0,
+  announced: 0,
   title: null,
-  outcome: null,
   done: false,
-  restart: false,
   rewriting: false,
 }
 
@@ -102,8 +105,8 @@ export function cursorOf(answer: Answer): string | null {
 
 /**
  * receive processes one frame. The text only grows by bytes that continue it, within one run or in a later one that
- * continues it. Anything else (a gap, an overlap, an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection
- * that starts over. So the text is always a prefix of the server's text.
+ * continues it. Anything else (a gap, an overlap, an unannounced change of run, a malformed frame) leaves the text
+ * unchanged and requests a new connection that starts over. So the text is always a prefix of the server's text.
  */
 export function receive(answer: Answer, frame: Frame): Received {
   if (answer.done) return { answer, verdict: 'done' }
@@ -150,8 +153,10 @@ export function receive(answer: Answer, frame: Frame): Received {
       return keep(written(answer, part.id))
     case 'tool-approval':
       return keep(changeCall(answer, part.id, (call) => ({ ...call, approval: part.approval })))
-    case 'tool-result':
-      return keep(changeCall(answer, part.id, (call) => withResult(call, part)))
+    case 'tool-result': {
+      const { result, error, status } = part
+      return keep(changeCall(answer, part.id, (call) => ({ ...call, result, error, status })))
+    }
     case 'citations':
       return keep({ ...answer, citations: part.citations })
     case 'proofread-text':
@@ -176,26 +181,6 @@ export function receive(answer: Answer, frame: Frame): Received {
 export function receiveExchange(answer: Answer, exchange: unknown): Answer | null {
   const ids = decodeExchange(exchange)
   return ids && { ...answer, ...ids }
-}
-
-/** The empty state of all parts except the text. */
-const preface = {
-  thinking: null,
-  reasoning: '',
-  steps: [],
-  toolCalls: [],
-  sources: [],
-  citations: null,
-  proofread: null,
-} as const
-
-const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } as const
-
-function withResult(
-  call: AnswerToolCall,
-  { result, error, status }: Extract<AnswerPart, { type: 'tool-result' }>,
-): AnswerToolCall {
-  return { ...call, result, error, status }
 }
 
 function changeCall(answer: Answer, id: string, change: (call: AnswerToolCall) => AnswerToolCall): Answer {
@@ -306,13 +291,10 @@ function outcomeOf(part: EndPart): Outcome {
       return { kind: 'finished', reason: part.reason, usage: part.usage }
     case 'abort':
       return { kind: 'stopped' }
-    case 'error':
-      return {
-        kind: 'failed',
-        message: part.message,
-        code: part.code,
-        retryable: part.retryable,
-      }
+    case 'error': {
+      const { message, code, retryable } = part
+      return { kind: 'failed', message, code, retryable }
+    }
   }
 }
 

@@ -1,11 +1,5 @@
-/** Delays of reconnects, in milliseconds. */
-export interface BackoffPolicy {
-  /** The delay until the server has sent its own with `retry:`. */
-  readonly firstMs: number
-  readonly maxMs: number
-}
-
-export const defaultBackoff: BackoffPolicy = { firstMs: 1000, maxMs: 10_000 }
+/** Delays of reconnects, in milliseconds. The first one is used until the server has sent its own with `retry:`. */
+export const defaultBackoff = { firstMs: 1000, maxMs: 10_000 }
 
 /**
  * backoff returns the delay before attempt `attempt` (1 is the first reconnect). The server's `retry` is random for
@@ -16,7 +10,7 @@ export function backoff(
   attempt: number,
   retryMs: number | null,
   random: () => number,
-  policy: BackoffPolicy = defaultBackoff,
+  policy: Readonly<typeof defaultBackoff> = defaultBackoff,
 ): number {
   const base = Math.min(retryMs ?? policy.firstMs, policy.maxMs)
   if (attempt <= 1) return retryMs === null ? jitter(base, random) : base

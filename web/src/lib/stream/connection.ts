@@ -1,7 +1,7 @@
 import { fetchEventSource } from '@microsoft/fetch-event-source'
 import { type Answer, cursorOf, emptyAnswer, receive, receiveExchange } from './answer'
-import { type BackoffPolicy, backoff, defaultBackoff } from './backoff'
-import { isWaiting, readProblem, StreamFailure, waitingFailure } from './failure'
+import { backoff, defaultBackoff } from './backoff'
+import { isWaiting, readProblem, StreamFailure, waitingCode } from './failure'
 import { observeBytes } from './observe'
 import type { WakeReason, WakeSource } from './wake'
 
@@ -27,10 +27,7 @@ export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'closed'
  * has accepted the question, which was all that was requested.
  */
 export type Ending =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'closed' }
+  | { readonly kind: 'done' | 'gone' | 'taken' | 'closed' }
   | { readonly kind: 'failed'; readonly failure: StreamFailure }
 
 export interface ConnectionListener {
@@ -42,39 +39,29 @@ export interface ConnectionListener {
   readonly onEnd: (ending: Ending) => void
 }
 
-export interface ConnectionPolicy {
-  readonly backoff: BackoffPolicy
-  /** The server sends at least a heartbeat every 15 s; a connection without data for this time is dead. */
-  readonly silenceMs: number
-  /** When the tab is shown again, a connection that was silent for this time is replaced at once. */
-  readonly staleMs: number
-  /** A question that the server has not accepted by then is returned to the user. */
-  readonly acceptTimeoutMs: number
-  /** The number of consecutive protocol errors that counts as a failure. */
-  readonly maxResyncs: number
-  /** The number of consecutive internal errors, for an accepted question, that counts as a failure. */
-  readonly maxFaults: number
-}
-
-export const defaultPolicy: ConnectionPolicy = {
+export const defaultPolicy = {
   backoff: defaultBackoff,
+  /** The server sends at least a heartbeat every 15 s; a connection without data for this time is dead. */
   silenceMs: 40_000,
+  /** When the tab is shown again, a connection that was silent for this time is replaced at once. */
   staleMs: 18_000,
+  /** A question that the server has not accepted by then is returned to the user. */
   acceptTimeoutMs: 20_000,
+  /** The number of consecutive protocol errors that counts as a failure. */
   maxResyncs: 3,
+  /** The number of consecutive internal errors, for an accepted question, that counts as a failure. */
   maxFaults: 6,
 }
 
-/** The result of one attempt. */
+export type ConnectionPolicy = Readonly<typeof defaultPolicy>
+
+/**
+ * The result of one attempt. `lost`: cut, silent, or closed by the server, so reconnect with the cursor. `woken`: a
+ * wake-up, so reconnect at once.
+ */
 type Attempt =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'resync' }
-  /** Cut, silent, or closed by the server: reconnect with the cursor. */
-  | { readonly kind: 'lost' }
-  /** A wake-up: reconnect at once. */
-  | { readonly kind: 'woken' }
+  | { readonly kind: 'done' | 'gone' | 'taken' }
+  | { readonly kind: 'resync' | 'lost' | 'woken' }
   | { readonly kind: 'refused'; readonly failure: StreamFailure }
 
 const contentType = 'text/event-stream'
@@ -247,22 +234,24 @@ export class Connection {
   #attempt(): Promise<Attempt> {
     return new Promise((resolve) => {
       const abort = new AbortController()
-      this.#lastByteAt = this.deps.now()
-      const silence = this.#watchSilence(() => settle({ kind: 'lost' }))
+      let silence: ReturnType<typeof setTimeout> | undefined
       let settled = false
       const settle = (attempt: Attempt) => {
         if (settled) return
         settled = true
-        silence.stop()
+        clearTimeout(silence)
         this.#stopAttempt = null
         abort.abort()
         resolve(attempt)
       }
       this.#stopAttempt = settle
       const onBytes = () => {
+        if (settled) return
         this.#lastByteAt = this.deps.now()
-        silence.touch()
+        clearTimeout(silence)
+        silence = setTimeout(() => settle({ kind: 'lost' }), this.policy.silenceMs)
       }
+      onBytes()
       fetchEventSource(this.request.url, {
         ...this.#call(),
         signal: abort.signal,
@@ -305,7 +294,8 @@ export class Connection {
     }
     if (response.status === 202) {
       const accepted: unknown = await response.json()
-      if (isWaiting(accepted)) return { kind: 'refused', failure: waitingFailure() }
+      if (isWaiting(accepted))
+        return { kind: 'refused', failure: new StreamFailure('problem', waitingCode, 202, '') }
       return this.#taken(accepted)
     }
     const type = response.headers.get('content-type') ?? ''
@@ -331,17 +321,6 @@ export class Connection {
     }
     if (verdict === 'done') settle({ kind: 'done' })
     else if (verdict === 'resync') settle({ kind: 'resync' })
-  }
-
-  #watchSilence(onSilence: () => void): { touch: () => void; stop: () => void } {
-    let timer = setTimeout(onSilence, this.policy.silenceMs)
-    return {
-      touch: () => {
-        clearTimeout(timer)
-        timer = setTimeout(onSilence, this.policy.silenceMs)
-      },
-      stop: () => clearTimeout(timer),
-    }
   }
 }
 

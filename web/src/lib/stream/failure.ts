@@ -1,8 +1,5 @@
-/** An error in one field of the request. */
-export interface FieldError {
-  readonly field: string
-  readonly message: string
-}
+import type { FieldError } from '../api'
+import { fields, isFields, text } from './fields'
 
 /**
  * Why a stream was given up. `kind` determines what the user can do:
@@ -35,53 +32,24 @@ export const waitingCode = 'waiting'
 
 /** isWaiting reports whether a response is that to a question in the queue of a shared thread. */
 export function isWaiting(accepted: unknown): boolean {
-  return accepted !== null && typeof accepted === 'object' && 'position' in accepted
+  return 'position' in fields(accepted)
 }
-
-export function waitingFailure(): StreamFailure {
-  return new StreamFailure('problem', waitingCode, 202, '')
-}
-
-const problemLimit = 64 * 1024
 
 /** readProblem parses the problem document of a refused call. A response without one results in a generic code. */
 export async function readProblem(response: Response, nowMs: number): Promise<StreamFailure> {
-  const body = await readFields(response)
-  const text = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : '')
-  return new StreamFailure(
-    'problem',
-    text('code') || `http_${response.status}`,
-    response.status,
-    text('detail') || text('title'),
-    {
-      requestId: text('request_id') || response.headers.get('x-request-id') || undefined,
-      retryAfterMs: retryAfter(response.headers.get('retry-after'), nowMs) ?? undefined,
-      errors: fieldErrors(body.errors),
-      estimatedTokens: typeof body.estimated_tokens === 'number' ? body.estimated_tokens : undefined,
-    },
-  )
+  const { status, headers } = response
+  const body = fields(await response.json().catch(() => null))
+  const code = text(body.code) || `http_${status}`
+  return new StreamFailure('problem', code, status, text(body.detail) || text(body.title), {
+    requestId: text(body.request_id) || headers.get('x-request-id') || undefined,
+    retryAfterMs: retryAfter(headers.get('retry-after'), nowMs) ?? undefined,
+    errors: Array.isArray(body.errors) ? body.errors.filter(isFieldError) : undefined,
+    estimatedTokens: typeof body.estimated_tokens === 'number' ? body.estimated_tokens : undefined,
+  })
 }
 
-async function readFields(response: Response): Promise<Record<string, unknown>> {
-  try {
-    const raw = await response.text()
-    if (raw.length > problemLimit) return {}
-    const value: unknown = JSON.parse(raw)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
-function fieldErrors(value: unknown): readonly FieldError[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  return value.filter(
-    (item): item is FieldError =>
-      typeof item === 'object' &&
-      item !== null &&
-      typeof item.field === 'string' &&
-      typeof item.message === 'string',
-  )
+function isFieldError(value: unknown): value is FieldError {
+  return isFields(value) && typeof value.field === 'string' && typeof value.message === 'string'
 }
 
 /** retryAfter returns `Retry-After` in milliseconds, from seconds or an HTTP date (RFC 9110, 10.2.3). */

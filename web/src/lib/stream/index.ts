@@ -3,20 +3,12 @@
  * state machine, `connection` maintains one connection to the server, `registry` holds the answers of this tab and puts
  * them into atoms, and `slots` shares the browser's few connections with other tabs. It imports nothing from the app.
  */
-export { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
-export {
-  Connection,
-  type ConnectionDeps,
-  type ConnectionState,
-  defaultPolicy,
-  type Ending,
-} from './connection'
+export { type Answer, emptyAnswer, type Thinking } from './answer'
+export { Connection, type ConnectionState, defaultPolicy, type Ending } from './connection'
 export {
   type AnswerCitation,
   type AnswerSource,
-  type AnswerStep,
   type AnswerToolCall,
-  type AnswerUsage,
   type CallApproval,
   decodeCitations,
   httpUrl,
@@ -24,16 +16,9 @@ export {
   type Support,
   type ThreadTitle,
 } from './events'
-export { type FieldError, StreamFailure, waitingCode } from './failure'
-export { browserFrames, type FrameSource } from './frames'
+export { StreamFailure, waitingCode } from './failure'
+export { browserFrames } from './frames'
 export { type Change, type ChangeKind, changeKinds, type Proofreading, type TextRange } from './proofread'
-export {
-  AnswerStreams,
-  type AnswerView,
-  awaitedAnswer,
-  type LiveAnswer,
-  type RegistryDeps,
-  type StreamObserver,
-} from './registry'
-export { LockSlots, type SlotChannel, type Slots } from './slots'
-export { browserWake, type WakeReason, type WakeSource } from './wake'
+export { AnswerStreams, type AnswerView, awaitedAnswer, type LiveAnswer } from './registry'
+export { LockSlots, type SlotChannel } from './slots'
+export { browserWake } from './wake'

@@ -7,23 +7,12 @@ export function observeBytes(inner: typeof fetch, onBytes: () => void): typeof f
     const response = await inner(input, init)
     onBytes()
     if (!response.ok || response.body === null) return response
-    const reader = response.body.getReader()
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done) {
-          controller.close()
-          return
-        }
+    const observer = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
         onBytes()
-        controller.enqueue(value)
+        controller.enqueue(chunk)
       },
-      cancel: (reason) => reader.cancel(reason),
     })
-    return new Response(body, {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.headers,
-    })
+    return new Response(response.body.pipeThrough(observer), response)
   }
 }

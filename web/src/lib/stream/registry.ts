@@ -1,5 +1,5 @@
 import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
-import { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
+import { type Answer, emptyAnswer } from './answer'
 import {
   Connection,
   type ConnectionDeps,
@@ -9,30 +9,17 @@ import {
   type Ending,
   type StreamRequest,
 } from './connection'
-import type { AnswerCitation, AnswerSource, AnswerStep, AnswerToolCall, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
 import type { Proofreading } from './proofread'
 import type { Release, Slots, SlotsDeps } from './slots'
 
 /** AnswerView is a live answer's state other than its text. It changes rarely; compare by identity. */
-export interface AnswerView {
-  readonly messageId: string | null
-  readonly userMessageId: string | null
-  readonly threadId: string | null
-  readonly run: number
+export interface AnswerView
+  extends Omit<Answer, 'announced' | 'text' | 'bytes' | 'reasoning' | 'proofread' | 'done' | 'restart'> {
+  readonly proofread: Proofreading | null
   readonly hasText: boolean
-  /** A later run has replaced text that was shown. */
-  readonly rewriting: boolean
   /** There is text, but no more has arrived for a while. */
   readonly stalled: boolean
-  readonly thinking: Thinking | null
-  readonly steps: readonly AnswerStep[]
-  readonly toolCalls: readonly AnswerToolCall[]
-  readonly sources: readonly AnswerSource[]
-  readonly citations: readonly AnswerCitation[] | null
-  readonly proofread: Proofreading | null
-  readonly title: ThreadTitle | null
-  readonly outcome: Outcome | null
   readonly line: ConnectionState
   /** The time of the next attempt at an overloaded server, in milliseconds since the epoch. */
   readonly busyUntil: number | null
@@ -127,9 +114,8 @@ export class AnswerStreams {
 
   /** Asks a question. Repeating the same `requestId` has no effect, here or on the server. */
   send(requestId: string, body: unknown): LiveAnswer {
-    const known = this.#entries.get(requestId)
-    if (known !== undefined && known.ending === null) return known.live
-    if (known !== undefined) this.#forget(known)
+    const known = this.#unended(requestId)
+    if (known !== undefined) return known.live
     const request = { kind: 'send', url: '/v1/message/stream', body: JSON.stringify(body) } as const
     const entry = this.#add(requestId, request, emptyAnswer)
     this.#connect(entry)
@@ -138,10 +124,9 @@ export class AnswerStreams {
 
   /** Joins a running answer. It connects when the answer is watched. */
   attach(messageId: string, threadId: string): LiveAnswer {
-    const known = this.#find(messageId)
-    if (known !== undefined && known.ending === null) return known.live
-    if (known !== undefined) this.#forget(known)
-    return this.#add(messageId, null, { ...emptyAnswer, messageId, threadId }).live
+    const known =
+      this.#unended(messageId) ?? this.#add(messageId, null, { ...emptyAnswer, messageId, threadId })
+    return known.live
   }
 
   /** The live answer with this message id or key, running or ended. */
@@ -190,6 +175,14 @@ export class AnswerStreams {
 
   #find(id: string): Entry | undefined {
     return this.#entries.get(this.#keys.get(id) ?? id)
+  }
+
+  /** Returns the running answer with this message id or key, and forgets an ended one. */
+  #unended(id: string): Entry | undefined {
+    const known = this.#find(id)
+    if (known === undefined || known.ending === null) return known
+    this.#forget(known)
+    return undefined
   }
 
   #add(key: string, send: Entry['send'], answer: Answer): Entry {
@@ -425,29 +418,9 @@ type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
 const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
 
 function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
-  const { messageId, userMessageId, threadId, run, thinking } = answer
-  const { steps, toolCalls, sources, citations, proofread, title, outcome, rewriting } = answer
-  const hasText = answer.bytes > 0
-  return {
-    messageId,
-    userMessageId,
-    threadId,
-    run,
-    hasText,
-    rewriting,
-    stalled: stalled && hasText,
-    thinking,
-    steps,
-    toolCalls,
-    sources,
-    citations,
-    proofread,
-    title,
-    outcome,
-    line,
-    busyUntil,
-    ending,
-  }
+  const { announced, text, bytes, reasoning, done, restart, ...shown } = answer
+  const hasText = bytes > 0
+  return { ...shown, hasText, stalled: stalled && hasText, line, busyUntil, ending }
 }
 
 /** awaitedAnswer returns a placeholder for an answer without a stream. */

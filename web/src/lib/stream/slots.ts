@@ -46,7 +46,7 @@ export interface SlotsDeps {
  * Browsers allow six connections to a host over HTTP/1.1, over all tabs. Streams take four of them, so that two are
  * left for other requests.
  */
-export const slotCount = 4
+const slotCount = 4
 
 /** The interval at which a waiting tab tries again, because another tab may have been hidden or closed meanwhile. */
 const askAgainMs = 2000

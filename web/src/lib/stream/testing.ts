@@ -1,4 +1,4 @@
-import type { ConnectionDeps, ConnectionPolicy } from './connection'
+import { type ConnectionDeps, type ConnectionPolicy, defaultPolicy } from './connection'
 import { formatCursor, parseCursor, utf8Length } from './cursor'
 import type { WakeReason } from './wake'
 
@@ -41,14 +41,7 @@ export function randomText(random: () => number, length: number): string {
 
 /** Cuts a text into deltas of 1 to `most` characters. */
 export function randomDeltas(random: () => number, text: string, most: number): string[] {
-  const characters = [...text]
-  const deltas: string[] = []
-  for (let at = 0; at < characters.length; ) {
-    const size = 1 + Math.floor(random() * most)
-    deltas.push(characters.slice(at, at + size).join(''))
-    at += size
-  }
-  return deltas
+  return slices(random, [...text], most).map((slice) => slice.join(''))
 }
 
 export interface Event {
@@ -56,118 +49,67 @@ export interface Event {
   readonly data: string
 }
 
+/** part returns an event with a part of the stream. */
+function part(type: string, fields: object = {}, id?: string): Event {
+  return { ...(id !== undefined && { id }), data: JSON.stringify({ type, ...fields }) }
+}
+
+const tsumugi = (fields: object) => ({ providerMetadata: { tsumugi: fields } })
+
+const tool = { toolName: 'calculate', title: '計算', ...tsumugi({ offset: 3 }) }
+
 export const event = {
-  start: (run: number, messageId = 'answer'): Event => ({
-    data: JSON.stringify({
-      type: 'start',
+  start: (run: number, messageId = 'answer') =>
+    part('start', {
       messageId,
       messageMetadata: { user_message_id: 'question', thread_id: 'thread', run },
     }),
-  }),
-  step: (status: string): Event => ({
-    data: JSON.stringify({
-      type: 'data-step',
-      id: 'retrieval',
-      data: { kind: 'retrieval', status },
-      transient: true,
-    }),
-  }),
-  reasoningStart: (elapsedMs: number): Event => ({
-    data: JSON.stringify({
-      type: 'reasoning-start',
-      id: 'reasoning',
-      providerMetadata: { tsumugi: { elapsed_ms: elapsedMs } },
-    }),
-  }),
-  reasoning: (delta: string): Event => ({
-    data: JSON.stringify({ type: 'reasoning-delta', id: 'reasoning', delta }),
-  }),
-  reasoningEnd: (durationMs: number): Event => ({
-    data: JSON.stringify({
-      type: 'reasoning-end',
-      id: 'reasoning',
-      providerMetadata: { tsumugi: { duration_ms: durationMs } },
-    }),
-  }),
-  toolCall: (toolCallId: string): Event => ({
-    data: JSON.stringify({
-      type: 'tool-input-available',
-      toolCallId,
-      toolName: 'calculate',
-      title: '計算',
-      input: { expression: '1+2' },
-      providerMetadata: { tsumugi: { offset: 3 } },
-    }),
-  }),
-  toolStart: (toolCallId: string): Event => ({
-    data: JSON.stringify({
-      type: 'tool-input-start',
-      toolCallId,
-      toolName: 'calculate',
-      title: '計算',
-      providerExecuted: true,
-      providerMetadata: { tsumugi: { offset: 3 } },
-    }),
-  }),
-  toolDelta: (toolCallId: string, inputTextDelta: string): Event => ({
-    data: JSON.stringify({ type: 'tool-input-delta', toolCallId, inputTextDelta }),
-  }),
-  toolWithdrawn: (toolCallId: string): Event => ({
-    data: JSON.stringify({
-      type: 'tool-input-error',
-      toolCallId,
-      toolName: 'calculate',
-      input: '',
-      errorText: '中止',
-    }),
-  }),
-  toolResult: (toolCallId: string, result: { output?: string; errorText?: string }): Event => ({
-    data: JSON.stringify({
-      type: result.errorText === undefined ? 'tool-output-available' : 'tool-output-error',
+  step: (status: string) =>
+    part('data-step', { id: 'retrieval', data: { kind: 'retrieval', status }, transient: true }),
+  reasoningStart: (elapsed_ms: number) =>
+    part('reasoning-start', { id: 'reasoning', ...tsumugi({ elapsed_ms }) }),
+  reasoning: (delta: string) => part('reasoning-delta', { id: 'reasoning', delta }),
+  reasoningEnd: (duration_ms: number) =>
+    part('reasoning-end', { id: 'reasoning', ...tsumugi({ duration_ms }) }),
+  toolCall: (toolCallId: string) =>
+    part('tool-input-available', { toolCallId, ...tool, input: { expression: '1+2' } }),
+  toolStart: (toolCallId: string) =>
+    part('tool-input-start', { toolCallId, ...tool, providerExecuted: true }),
+  toolDelta: (toolCallId: string, inputTextDelta: string) =>
+    part('tool-input-delta', { toolCallId, inputTextDelta }),
+  toolWithdrawn: (toolCallId: string) =>
+    part('tool-input-error', { toolCallId, toolName: 'calculate', input: '', errorText: '中止' }),
+  toolResult: (toolCallId: string, result: { output?: string; errorText?: string }) =>
+    part(result.errorText === undefined ? 'tool-output-available' : 'tool-output-error', {
       toolCallId,
       ...result,
     }),
-  }),
-  source: (id: string, index: number): Event => ({
-    data: JSON.stringify({
-      type: 'source-document',
-      sourceId: id,
+  source: (sourceId: string, index: number) =>
+    part('source-document', {
+      sourceId,
       mediaType: 'application/pdf',
       title: '就業規則',
       filename: '就業規則.pdf',
       index,
       page: 3,
-      providerMetadata: { tsumugi: { index, page: 3, data_source_id: 'file', locator: '第3章' } },
+      ...tsumugi({ index, page: 3, data_source_id: 'file', locator: '第3章' }),
     }),
-  }),
-  citations: (...citations: object[]): Event => ({
-    data: JSON.stringify({ type: 'data-citations', data: { citations }, transient: true }),
-  }),
-  delta: (run: number, offset: number, delta: string): Event => ({
-    id: formatCursor({ run, offset }),
-    data: JSON.stringify({ type: 'text-delta', id: '0', delta }),
-  }),
-  reset: (run: number): Event => ({
-    id: `${run}-0`,
-    data: JSON.stringify({ type: 'data-reset', data: { run }, transient: true }),
-  }),
-  title: (title: string, updated_at = '2026-03-01T00:00:00Z'): Event => ({
-    data: JSON.stringify({ type: 'data-title', data: { title, updated_at }, transient: true }),
-  }),
-  finish: (run: number, offset: number): Event => ({
-    id: formatCursor({ run, offset }),
-    data: JSON.stringify({
-      type: 'finish',
-      finishReason: 'stop',
-      messageMetadata: { usage: { input_tokens: 12, output_tokens: 34 } },
-    }),
-  }),
-  abort: (): Event => ({ data: JSON.stringify({ type: 'abort', reason: 'stopped' }) }),
-  error: (code: string): Event => ({
-    data: JSON.stringify({ type: 'error', errorText: '応答がありません。', code, retryable: true }),
-  }),
+  citations: (...citations: object[]) => part('data-citations', { data: { citations }, transient: true }),
+  delta: (run: number, offset: number, delta: string) =>
+    part('text-delta', { id: '0', delta }, formatCursor({ run, offset })),
+  reset: (run: number) => part('data-reset', { data: { run }, transient: true }, `${run}-0`),
+  title: (title: string, updated_at = '2026-03-01T00:00:00Z') =>
+    part('data-title', { data: { title, updated_at }, transient: true }),
+  finish: (run: number, offset: number) =>
+    part(
+      'finish',
+      { finishReason: 'stop', messageMetadata: { usage: { input_tokens: 12, output_tokens: 34 } } },
+      formatCursor({ run, offset }),
+    ),
+  abort: () => part('abort', { reason: 'stopped' }),
+  error: (code: string) => part('error', { errorText: '応答がありません。', code, retryable: true }),
   done: (): Event => ({ data: '[DONE]' }),
-  other: (type: string): Event => ({ data: JSON.stringify({ type, id: '0' }) }),
+  other: (type: string) => part(type, { id: '0' }),
 }
 
 export function encode(events: readonly Event[]): Uint8Array {
@@ -263,24 +205,25 @@ export function streamOf(
 
 /** Cuts bytes into chunks of 1 to `most` bytes, at any position. */
 export function randomChunks(random: () => number, bytes: Uint8Array, most: number): Uint8Array[] {
-  const chunks: Uint8Array[] = []
-  for (let at = 0; at < bytes.length; ) {
+  return slices(random, bytes, most)
+}
+
+function slices<T extends { readonly length: number; slice(start: number, end: number): T }>(
+  random: () => number,
+  whole: T,
+  most: number,
+): T[] {
+  const found: T[] = []
+  for (let at = 0; at < whole.length; ) {
     const size = 1 + Math.floor(random() * most)
-    chunks.push(bytes.slice(at, at + size))
+    found.push(whole.slice(at, at + size))
     at += size
   }
-  return chunks
+  return found
 }
 
 /** No delay between attempts. */
-export const impatient: ConnectionPolicy = {
-  backoff: { firstMs: 0, maxMs: 0 },
-  silenceMs: 40_000,
-  staleMs: 18_000,
-  acceptTimeoutMs: 20_000,
-  maxResyncs: 3,
-  maxFaults: 6,
-}
+export const impatient: ConnectionPolicy = { ...defaultPolicy, backoff: { firstMs: 0, maxMs: 0 } }
 
 export function fakeDeps(
   fetch: typeof globalThis.fetch,
