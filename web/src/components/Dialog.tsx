@@ -1,6 +1,6 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId } from 'react'
 import { cx } from '@/lib/ui/cx'
-import { useLayer } from '@/lib/ui/layers'
+import { useModal } from '@/lib/ui/layers'
 import styles from './Dialog.module.css'
 
 interface DialogProps {
@@ -28,21 +28,8 @@ export function Dialog({
   hideTitle,
   children,
 }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const id = useId()
-  useLayer(dialog, true)
-
-  useEffect(() => {
-    const element = dialog.current
-    const before = document.activeElement
-    element?.showModal()
-    return () => {
-      element?.close()
-      // The browser restores the focus only for a dialog that is still in the document.
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
-    }
-  }, [])
-
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click is on the backdrop; Esc does the same through onCancel.
     <dialog

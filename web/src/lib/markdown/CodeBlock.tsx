@@ -6,7 +6,7 @@ import styles from './code.module.css'
 import type { highlight, Part } from './highlight'
 import { fileExtension, languageName } from './languages'
 import { texts } from './texts'
-import { CopyButton, SaveButton } from './tools'
+import { CopyButton, SaveButton, ToolButton } from './tools'
 import tools from './tools.module.css'
 
 const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
@@ -49,15 +49,9 @@ const Fence = memo(function Fence({ code, language, growing = false }: CodeBlock
       <div className={styles.head}>
         <span>{name || texts.code}</span>
         <div className={tools.tools} data-print="hide">
-          <button
-            type="button"
-            className={tools.tool}
-            aria-pressed={wrapped}
-            onClick={() => setWrapped(!wrapped)}
-          >
-            <WrapText size={14} strokeWidth={1.75} aria-hidden="true" />
+          <ToolButton Icon={WrapText} aria-pressed={wrapped} onClick={() => setWrapped(!wrapped)}>
             <span>{texts.wrap}</span>
-          </button>
+          </ToolButton>
           {!growing && <Keep code={code} language={language} />}
         </div>
       </div>

@@ -10,7 +10,7 @@ import styles from './diagram.module.css'
 import { type Drawn, drawDiagram, type Scheme } from './diagrams'
 import { EnlargedDiagram } from './EnlargedDiagram'
 import { texts } from './texts'
-import { CopyButton, SaveButton } from './tools'
+import { CopyButton, SaveButton, ToolButton } from './tools'
 import tools from './tools.module.css'
 
 /** A diagram as a picture. Its source is shown until it is rendered, if it is invalid, and on request. */
@@ -29,26 +29,17 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
         <span>{name}</span>
         <div className={styles.buttons} data-print="hide">
           {!asCode && (
-            <button
-              type="button"
-              className={tools.tool}
-              aria-label={texts.enlarge}
-              onClick={() => setEnlarged(true)}
-            >
-              <Maximize2 {...icon} />
-            </button>
+            <ToolButton Icon={Maximize2} aria-label={texts.enlarge} onClick={() => setEnlarged(true)} />
           )}
           {/* On a phone there is no space for the tools, so one button shows them. */}
-          <button
-            type="button"
+          <ToolButton
+            Icon={MoreHorizontal}
             className={styles.more}
             aria-label={texts.diagramTools}
             aria-expanded={open}
             aria-controls={toolsId}
             onClick={() => setOpen(!open)}
-          >
-            <MoreHorizontal {...icon} />
-          </button>
+          />
         </div>
         <div
           className={cx(tools.tools, styles.tools)}
@@ -56,16 +47,14 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
           data-open={open || undefined}
           data-print="hide"
         >
-          <button
-            type="button"
-            className={tools.tool}
+          <ToolButton
+            Icon={asCode ? Picture : Code}
             aria-pressed={asCode}
             aria-label={texts.asCode}
             onClick={() => setAsCode(!asCode)}
           >
-            {asCode ? <Picture {...icon} /> : <Code {...icon} />}
             <span>{texts.code}</span>
-          </button>
+          </ToolButton>
           <SaveButton
             label={texts.saveSvg}
             text="SVG"
@@ -108,8 +97,6 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
     </figure>
   )
 }
-
-const icon = { size: 14, strokeWidth: 1.75, 'aria-hidden': true } as const
 
 /**
  * useDrawn returns the picture of a source. Until it is available in the current colors, it returns the one in other

@@ -1,6 +1,5 @@
 import { X } from 'lucide-react'
-import { useEffect, useRef } from 'react'
-import { useLayer } from '@/lib/ui/layers'
+import { useModal } from '@/lib/ui/layers'
 import styles from './diagram.module.css'
 import type { Drawn } from './diagrams'
 import { texts } from './texts'
@@ -20,19 +19,8 @@ function sizeOf({ width, height }: Drawn) {
 
 /** A diagram over the whole page, in its original size or larger. It scrolls. Esc closes it. */
 export function EnlargedDiagram({ name, url, drawn, onClose }: EnlargedDiagramProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useLayer(dialog, true)
-  useEffect(() => {
-    const before = document.activeElement
-    const element = dialog.current
-    element?.showModal()
-    return () => {
-      element?.close()
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true })
-    }
-  }, [])
   return (
-    <dialog ref={dialog} className={styles.enlarged} aria-label={name} onClose={onClose}>
+    <dialog ref={useModal()} className={styles.enlarged} aria-label={name} onClose={onClose}>
       <button type="button" className={styles.close} aria-label={texts.close} onClick={onClose}>
         <X size={18} aria-hidden="true" />
       </button>

@@ -12,7 +12,7 @@ import { prepare } from './prepare'
 import { type Reference, referencesOf } from './references'
 import { repairTail } from './repair'
 import { safeUrl } from './safeUrl'
-import { type Block, GrowingText, splitBlocks } from './split'
+import { type Content, GrowingText, splitBlocks } from './split'
 import { rehypeTags } from './tags'
 
 const formulas = new LazyPart(
@@ -34,7 +34,8 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
         <BlockView
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks never move; the last one is replaced in place.
           key={index}
-          block={block}
+          source={block.source}
+          kind={block.kind}
           definitions={references[index]?.definitions ?? ''}
           notes={references[index]?.notes ?? ''}
           above={headings[index] ?? ''}
@@ -48,8 +49,7 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
   )
 }
 
-interface BlockProps extends Reference {
-  readonly block: Block
+interface BlockProps extends Content, Reference {
   /** The headings above the block; see `headingsAbove`. */
   readonly above: string
   /** Whether the block may end inside open syntax. */
@@ -57,43 +57,24 @@ interface BlockProps extends Reference {
   /** Whether more of the block will follow. */
   readonly growing: boolean
   readonly Citation: MarkdownProps['Citation']
-  readonly onBlock: MarkdownProps['onBlock']
+  readonly onBlock?: MarkdownProps['onBlock']
 }
 
-const BlockView = memo(
-  function BlockView({ onBlock, ...props }: BlockProps) {
-    const { block, open, growing } = props
-    onBlock?.(block.source)
-    const shown = open ? repairTail(block) : block
-    const fence = shown.kind === 'code' ? readFence(shown.source) : null
-    if (fence !== null) return <CodeBlock {...fence} growing={growing} />
-    return (
-      <Plain source={block.source}>
-        <MarkedUp {...props} block={shown} />
-      </Plain>
-    )
-  },
-  (a, b) =>
-    a.block.source === b.block.source &&
-    a.block.kind === b.block.kind &&
-    a.definitions === b.definitions &&
-    a.notes === b.notes &&
-    a.above === b.above &&
-    a.open === b.open &&
-    a.growing === b.growing &&
-    a.Citation === b.Citation,
-)
+const BlockView = memo(function BlockView({ onBlock, ...props }: BlockProps) {
+  const { source, open, growing } = props
+  onBlock?.(source)
+  const shown = open ? repairTail(props) : source
+  const fence = props.kind === 'code' ? readFence(shown) : null
+  if (fence !== null) return <CodeBlock {...fence} growing={growing} />
+  return (
+    <Plain source={source}>
+      <MarkedUp {...props} source={shown} />
+    </Plain>
+  )
+})
 
-function MarkedUp({
-  block,
-  above,
-  definitions,
-  notes,
-  open,
-  growing,
-  Citation,
-}: Omit<BlockProps, 'onBlock'>) {
-  const prepared = prepare(block)
+function MarkedUp({ above, definitions, notes, open, growing, Citation, ...content }: BlockProps) {
+  const prepared = prepare(content)
   const math = useLazyPart(formulas, prepared.math)
   const context = useMemo(
     () => ({ growing, Citation, Formula: math?.Formula ?? null }),

@@ -1,19 +1,15 @@
 import type { Element, Root } from 'hast'
 import styles from './markdown.module.css'
-import type { Block } from './split'
+import { type Block, perBlock } from './split'
 
 /** The level of the heading above an answer. */
 const base = 2
 
-const found = new WeakMap<Block, readonly number[]>()
-
 /** The depths of the headings in a block, in order: `#` is 1. */
-function depthsOf(block: Block): readonly number[] {
-  const known = found.get(block)
-  if (known !== undefined) return known
+const depthsOf = perBlock((block): readonly number[] => {
   const lines =
     block.kind === 'text' ? block.source.matchAll(/^ {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|-+)[ \t]*$)/gm) : []
-  const depths = [...lines].flatMap(([, marks, underline], at) => {
+  return [...lines].flatMap(([, marks, underline], at) => {
     if (marks !== undefined) return marks.length
     // A line of only dashes is a rule.
     return at === 0 && block.source.trimStart().startsWith(underline ?? '')
@@ -22,9 +18,7 @@ function depthsOf(block: Block): readonly number[] {
         ? 1
         : 2
   })
-  found.set(block, depths)
-  return depths
-}
+})
 
 /** enter returns the path of a heading, outermost first. The heading closes deeper and equal ones. */
 function enter(above: readonly number[], depth: number): number[] {

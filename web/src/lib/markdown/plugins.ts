@@ -1,10 +1,11 @@
-import type { Element, ElementContent, Root, Text } from 'hast'
+import type { Element, ElementContent, Root } from 'hast'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
 import type { Options } from 'react-markdown'
 import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
 import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
 import type { Processor } from 'unified'
+import { eachParent, element, replaceMatches, replaceTexts, text } from './hast'
 import { texts } from './texts'
 import { citationForm } from './weak'
 
@@ -30,9 +31,6 @@ export const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
   [remarkCjkStrikethrough, strike],
 ]
 
-/** Nodes whose content is not rewritten: code, links, formulas. */
-const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
-
 /**
  * rehypeBreaks preserves line breaks. In Japanese a line break is never a space, and models break lines on purpose, as
  * in a letter.
@@ -40,24 +38,12 @@ const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
 export function rehypeBreaks() {
   return (tree: Root) => {
     eachParent(tree, (children) =>
-      children.flatMap((child) => (child.type === 'text' ? lines(child) : [child])),
+      replaceTexts(children, (node) =>
+        // Between blocks, a line break is only layout of the source.
+        node.value.trim() === '' ? [node] : replaceMatches(node, /\n/g, () => element('br')),
+      ),
     )
   }
-}
-
-function lines(text: Text): ElementContent[] {
-  // Between blocks, a line break is only layout of the source.
-  if (!text.value.includes('\n') || text.value.trim() === '') return [text]
-  return text.value
-    .split('\n')
-    .flatMap((value, index): ElementContent[] => [
-      ...(index > 0 ? [lineBreak()] : []),
-      ...(value === '' ? [] : [{ type: 'text' as const, value }]),
-    ])
-}
-
-function lineBreak(): Element {
-  return { type: 'element', tagName: 'br', properties: {}, children: [] }
 }
 
 /** Turns a quotation that begins with `[!NOTE]` into a box with a heading, as on GitHub. */
@@ -80,19 +66,7 @@ function markAlert(quote: Element): void {
   const kind = (match[1] ?? '').toLowerCase() as keyof typeof texts.alerts
   quote.properties = { dataAlert: kind }
   words.value = words.value.slice(match[0].length)
-  const title: Element = {
-    type: 'element',
-    tagName: 'p',
-    properties: {},
-    children: [
-      {
-        type: 'element',
-        tagName: 'strong',
-        properties: {},
-        children: [{ type: 'text', value: texts.alerts[kind] }],
-      },
-    ],
-  }
+  const title = element('p', [element('strong', [text(texts.alerts[kind])])])
   const rest = words.value === '' && first.children.length === 1
   quote.children = [title, ...quote.children.filter((child) => !(rest && child === first))]
 }
@@ -105,7 +79,14 @@ export function rehypeNotes(ids: readonly string[]) {
   return () => (tree: Root) => {
     if (ids.length === 0) return
     eachParent(tree, (children) =>
-      withWaysBack(children.flatMap((child) => (child.type === 'text' ? notes(child, ids) : [child]))),
+      withWaysBack(
+        replaceTexts(children, (node) =>
+          replaceMatches(node, /\[\^([^[\]\s]{1,50})\](:[ \t]*)?/g, ([, id = '', colon]) => {
+            const number = ids.indexOf(id) + 1
+            return number === 0 ? null : element(colon ? 'data' : 'button', [], { value: `^${number}` })
+          }),
+        ),
+      ),
     )
   }
 }
@@ -118,7 +99,7 @@ function withWaysBack(children: ElementContent[]): ElementContent[] {
     if (open === null) return
     const breaks = out.splice(out.findLastIndex((child) => !isBreak(child)) + 1)
     const value = `${open.properties.value}↩`
-    out.push({ type: 'element', tagName: 'button', properties: { value }, children: [] }, ...breaks)
+    out.push(element('button', [], { value }), ...breaks)
   }
   for (const child of children) {
     if (child.type === 'element' && child.tagName === 'data') {
@@ -137,22 +118,6 @@ function isBreak(child: ElementContent): boolean {
     : child.type === 'element' && child.tagName === 'br'
 }
 
-function notes(text: Text, ids: readonly string[]): ElementContent[] {
-  const out: ElementContent[] = []
-  let last = 0
-  for (const match of text.value.matchAll(/\[\^([^[\]\s]{1,50})\](:[ \t]*)?/g)) {
-    const number = ids.indexOf(match[1] ?? '') + 1
-    if (number === 0) continue
-    if (match.index > last) out.push({ type: 'text', value: text.value.slice(last, match.index) })
-    const tagName = match[2] === undefined ? 'button' : 'data'
-    out.push({ type: 'element', tagName, properties: { value: `^${number}` }, children: [] })
-    last = match.index + match[0].length
-  }
-  if (last === 0) return [text]
-  if (last < text.value.length) out.push({ type: 'text', value: text.value.slice(last) })
-  return out
-}
-
 /**
  * rehypeCitations turns `[3]`, which may be marked as unsupported, into a citation. The component that renders it
  * checks whether the source exists.
@@ -160,28 +125,11 @@ function notes(text: Text, ids: readonly string[]): ElementContent[] {
 export function rehypeCitations() {
   return (tree: Root) => {
     eachParent(tree, (children) =>
-      children.flatMap((child) => (child.type === 'text' ? citations(child) : [child])),
+      replaceTexts(children, (node) =>
+        replaceMatches(node, citationForm, ([, value = '', mark]) =>
+          element('button', [], { value, dataWeak: mark !== undefined }),
+        ),
+      ),
     )
-  }
-}
-
-function citations(text: Text): ElementContent[] {
-  const out: ElementContent[] = []
-  let last = 0
-  for (const match of text.value.matchAll(citationForm)) {
-    if (match.index > last) out.push({ type: 'text', value: text.value.slice(last, match.index) })
-    const properties = { value: String(match[1]), dataWeak: match[2] !== undefined }
-    out.push({ type: 'element', tagName: 'button', properties, children: [] })
-    last = match.index + match[0].length
-  }
-  if (last === 0) return [text]
-  if (last < text.value.length) out.push({ type: 'text', value: text.value.slice(last) })
-  return out
-}
-
-function eachParent(node: Root | Element, change: (children: ElementContent[]) => ElementContent[]): void {
-  node.children = change(node.children as ElementContent[])
-  for (const child of node.children) {
-    if (child.type === 'element' && !closed.has(child.tagName)) eachParent(child, change)
   }
 }

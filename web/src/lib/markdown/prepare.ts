@@ -1,25 +1,22 @@
-import type { Block } from './split'
+import { closingRun, runLength } from './runs'
+import type { Content } from './split'
 
-/** Prepared is a block as input of the renderer, and the larger extensions that it needs. */
+/** Prepared is a block as input of the renderer, and whether it has formulas. */
 export interface Prepared {
   readonly markdown: string
   readonly math: boolean
-  /** Whether its first fence has a language, which decides about highlighting. */
-  readonly code: boolean
 }
 
 /**
  * prepare converts models' notation into Markdown that the renderer supports. `\( … \)` and `\[ … \]` become dollars,
  * dollar signs of prices are escaped, and footnotes, which would need the whole text, stay as typed.
  */
-export function prepare(block: Block): Prepared {
-  if (block.kind === 'math') {
-    return { markdown: `$$\n${mathBody(block.source)}\n$$`, math: true, code: false }
-  }
-  if (block.kind === 'code') return { markdown: block.source, math: false, code: fence.test(block.source) }
-  const writer = new Writer(block.source)
+export function prepare({ source, kind }: Content): Prepared {
+  if (kind === 'math') return { markdown: `$$\n${mathBody(source)}\n$$`, math: true }
+  if (kind === 'code') return { markdown: source, math: false }
+  const writer = new Writer(source)
   const markdown = writer.write()
-  return { markdown, math: writer.math, code: writer.code }
+  return { markdown, math: writer.math }
 }
 
 function mathBody(source: string): string {
@@ -30,7 +27,7 @@ function mathBody(source: string): string {
   return inner.replace(/\n\s*\n/g, '\n').trim()
 }
 
-const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)/
+const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/
 /** A number that begins like a link or a definition, but has no address: a citation followed by words. */
 const cited = /^\[(\d{1,3})\](?=[(:](?![ \t]*<?(?:https?:|mailto:)))/i
 const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
@@ -38,7 +35,6 @@ const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
 /** One pass over a block that copies code and rewrites the rest. */
 class Writer {
   math = false
-  code = false
   #at = 0
   #out = ''
 
@@ -63,7 +59,6 @@ class Writer {
         if (note !== null) this.#copy(note[0].length, `${note[1]}\\[^${note[2]}\\]:`)
         return
       }
-      if (open[2] !== '') this.code = true
       this.#copy(this.#fenceLength(open[1] ?? '```'))
       if (this.#at >= this.source.length) return
     }
@@ -79,7 +74,7 @@ class Writer {
   #character(): void {
     const char = this.source[this.#at]
     if (char === '\\') this.#backslash()
-    else if (char === '`') this.#span('`')
+    else if (char === '`') this.#codeSpan()
     else if (char === '$') this.#dollar()
     else if (char === '[') this.#bracket()
     else if (char !== undefined) this.#copy(1)
@@ -109,14 +104,14 @@ class Writer {
   }
 
   /** A run of backticks and everything up to its closing run. An unclosed run is text. */
-  #span(mark: string): void {
-    const run = this.#run(mark)
-    const inner = this.#closing(mark, run)
+  #codeSpan(): void {
+    const run = runLength(this.source, this.#at)
+    const inner = this.#closing('`', run)
     this.#copy(inner === null ? run : inner + 2 * run)
   }
 
   #dollar(): void {
-    const run = this.#run('$')
+    const run = runLength(this.source, this.#at)
     const inner = this.#closing('$', run)
     if (inner !== null && (run > 1 || this.#isFormula(inner))) {
       this.math = true
@@ -134,20 +129,11 @@ class Writer {
     return !/[\u3040-\u30ff、。「」]/.test(inner.replace(/\\[a-z]+\{[^}]*\}/g, ''))
   }
 
-  #run(mark: string): number {
-    let length = 0
-    while (this.source[this.#at + length] === mark) length++
-    return length
-  }
-
   /** The number of characters between the run here and its closing run of the same length. */
   #closing(mark: string, run: number): number | null {
     const from = this.#at + run
-    const close = new RegExp(`(?<!\\${mark})\\${mark}{${run}}(?!\\${mark})`, 'g')
-    close.lastIndex = from
-    const match = close.exec(this.source)
-    if (match === null || hasBlankLine(this.source.slice(from, match.index))) return null
-    return match.index - from
+    const close = closingRun(this.source, from, mark, run)
+    return close === -1 || hasBlankLine(this.source.slice(from, close)) ? null : close - from
   }
 
   #until(close: string, from: number): string | null {

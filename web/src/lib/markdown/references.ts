@@ -1,4 +1,4 @@
-import type { Block } from './split'
+import { type Block, perBlock } from './split'
 
 /**
  * Reference contains the parts of other blocks that a block needs. They are strings, so that a block is rendered again
@@ -25,7 +25,6 @@ const use = /\[\^([^[\]\s]{1,50})\](?!:)/g
 
 const nothing: Mentions = { definitions: [], labels: [], notes: [], uses: [] }
 const none: Reference = { definitions: '', notes: '' }
-const known = new WeakMap<Block, Mentions>()
 
 /** A number without an address is a citation at the beginning of a line. */
 const cited = /^ {0,3}\[\d{1,3}\]:(?![ \t]*<?(?:https?:|mailto:))/i
@@ -52,12 +51,10 @@ export function referencesOf(blocks: readonly Block[]): readonly Reference[] {
   }))
 }
 
-function mentionsOf(block: Block): Mentions {
+const mentionsOf = perBlock((block): Mentions => {
   if (block.kind !== 'text' || !block.source.includes('[')) return nothing
-  const before = known.get(block)
-  if (before !== undefined) return before
   const found = (pattern: RegExp) => [...block.source.matchAll(pattern)]
-  const mentions = {
+  return {
     definitions: found(definition)
       .filter(([line]) => !cited.test(line))
       .map((match) => [normalized(match[1]), match[0].trim()] as const),
@@ -65,9 +62,7 @@ function mentionsOf(block: Block): Mentions {
     notes: found(note).map((match) => match[1] ?? ''),
     uses: found(use).map((match) => match[1] ?? ''),
   }
-  known.set(block, mentions)
-  return mentions
-}
+})
 
 function normalized(name = ''): string {
   return name.trim().replace(/\s+/g, ' ').toLowerCase()

@@ -1,16 +1,12 @@
-import type { Block } from './split'
+import { closingRun, runLength } from './runs'
+import type { Content } from './split'
 
 /**
- * repairTail repairs the last block of a growing text, so that it looks as it will when its open syntax is closed. It
- * closes open emphasis and code. It withholds ambiguous syntax (half a link, a formula, the first line of a table, a
- * lone `-`) until the deciding characters arrive. So no visible content changes its kind.
+ * repairTail repairs the source of the last block of a growing text, so that it looks as it will when its open syntax
+ * is closed. It closes open emphasis and code. It withholds ambiguous syntax (half a link, a formula, the first line of
+ * a table, a lone `-`) until the deciding characters arrive. So no visible content changes its kind.
  */
-export function repairTail(block: Block): Block {
-  const source = repairSource(block)
-  return source === block.source ? block : { ...block, source }
-}
-
-function repairSource({ source, kind }: Block): string {
+export function repairTail({ source, kind }: Content): string {
   if (kind === 'math') return isClosedMath(source) ? source : ''
   if (kind === 'code') return repairCode(source)
   const fenced = openFence(source)
@@ -139,42 +135,25 @@ class Tail {
   constructor(private readonly text: string) {}
 
   repair(): string {
-    const { text } = this
-    let at = 0
-    while (at < text.length) {
-      const char = text[at] ?? ''
-      if (char === '\\') {
-        const formula = this.#formula(at)
-        if (formula !== null) return formula
-        // A single backslash at the end escapes a character that has not arrived.
-        if (at === text.length - 1) return this.#close(text.slice(0, at))
-        at += 2
-      } else if (char === '`') {
-        const next = this.#code(at)
-        if (typeof next === 'string') return next
-        at = next
-      } else if (char === '$') {
-        const next = this.#dollars(at)
-        if (typeof next === 'string') return next
-        at = next
-      } else if (char === '[') {
-        this.#bracket = text[at - 1] === '!' ? at - 1 : at
-        at++
-      } else if (char === ']') {
-        const next = this.#afterBracket(at)
-        if (typeof next === 'string') return next
-        at = next
-      } else if (char === '<') {
-        const next = this.#angle(at)
-        if (typeof next === 'string') return next
-        at = next
-      } else if (delimiters.has(char)) {
-        const next = this.#emphasis(at, char)
-        if (typeof next === 'string') return next
-        at = next
-      } else at++
+    for (let at = 0; at < this.text.length; ) {
+      const next = this.#step(at)
+      if (typeof next === 'string') return next
+      at = next
     }
-    return this.#close(this.#hideBracket(text))
+    return this.#close(this.#hideBracket(this.text))
+  }
+
+  /** Returns the position after the syntax at a position, or the repaired text if the rest is withheld. */
+  #step(at: number): number | string {
+    const char = this.text[at] ?? ''
+    if (char === '\\') return this.#backslash(at)
+    if (char === '`') return this.#code(at)
+    if (char === '$') return this.#dollars(at)
+    if (char === ']') return this.#afterBracket(at)
+    if (char === '<') return this.#angle(at)
+    if (delimiters.has(char)) return this.#emphasis(at, char)
+    if (char === '[') this.#bracket = this.text[at - 1] === '!' ? at - 1 : at
+    return at + 1
   }
 
   /** Closes open syntax, innermost first. It removes open marks around nothing. */
@@ -187,11 +166,12 @@ class Tail {
     return closed
   }
 
-  #formula(at: number): string | null {
+  /** Withholds an open formula, and a backslash at the end, which escapes a character that has not arrived. */
+  #backslash(at: number): number | string {
     const mark = this.text[at + 1]
-    if (mark !== '(' && mark !== '[') return null
-    const close = mark === '(' ? '\\)' : '\\]'
-    return this.text.indexOf(close, at + 2) === -1 ? this.#close(this.text.slice(0, at)) : null
+    if (mark !== undefined && mark !== '(' && mark !== '[') return at + 2
+    const closed = mark !== undefined && this.text.includes(mark === '(' ? '\\)' : '\\]', at + 2)
+    return closed ? at + 2 : this.#close(this.text.slice(0, at))
   }
 
   #code(at: number): number | string {
@@ -270,7 +250,7 @@ class Tail {
     if (top !== undefined && top[0] === mark[0] && !/\s/.test(before)) {
       if (run >= top.length) {
         this.#open.pop()
-        return run > top.length ? this.#emphasisRest(at + top.length) : at + run
+        return run > top.length ? this.#step(at + top.length) : at + run
       }
       // A single `*` at the end of `**text` is the first half of its closing mark.
       if (after === undefined) return this.#close(this.text.slice(0, at))
@@ -279,25 +259,6 @@ class Tail {
     if (!/\s/.test(after)) this.#open.push(...(run === 3 ? [mark, mark[0] ?? ''] : [mark]))
     return at + run
   }
-
-  #emphasisRest(at: number): number | string {
-    return this.#emphasis(at, this.text[at] ?? '')
-  }
-}
-
-function runLength(text: string, at: number): number {
-  let end = at
-  while (text[end] === text[at]) end++
-  return end - at
-}
-
-function closingRun(text: string, from: number, mark: string, run: number): number {
-  for (let at = text.indexOf(mark, from); at !== -1; ) {
-    const length = runLength(text, at)
-    if (length === run) return at
-    at = text.indexOf(mark, at + length)
-  }
-  return -1
 }
 
 /** addressStart reports whether a text begins with the address of a link; undefined while undecided. */

@@ -4,11 +4,25 @@
  * and ends paragraphs at other places than remark, which renders the blocks.
  */
 
-/** Block is a top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
-export interface Block {
-  readonly start: number
+/** Content is the text of a block and its kind. */
+export interface Content {
   readonly source: string
   readonly kind: 'text' | 'code' | 'math'
+}
+
+/** Block is a top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
+export interface Block extends Content {
+  readonly start: number
+}
+
+/** perBlock returns a function that computes a value once per block. */
+export function perBlock<T>(compute: (block: Block) => T): (block: Block) => T {
+  const known = new WeakMap<Block, T>()
+  return (block) => {
+    const value = known.get(block) ?? compute(block)
+    known.set(block, value)
+    return value
+  }
 }
 
 /**
@@ -98,15 +112,7 @@ class Splitter {
     if (/^ {0,3}<details(?:[ \t]+open)?[ \t]*>/i.test(line)) return this.#folded()
     const mark = fence.exec(line)?.[1]
     const end = mark === undefined ? this.#mathEnd(line) : this.#fenceEnd(mark)
-    if (end === -1) return false
-    this.#close(this.#at)
-    this.#blocks.push({
-      start: this.#at,
-      source: copyOf(this.text, this.#at, end),
-      kind: mark === undefined ? 'math' : 'code',
-    })
-    this.#at = end
-    return true
+    return end !== -1 && this.#take(end, mark === undefined ? 'math' : 'code')
   }
 
   /** Consumes a details element with its content. */
@@ -114,16 +120,21 @@ class Splitter {
     let depth = 0
     for (let at = this.#at; at < this.text.length; at = this.#next(at)) {
       for (const [tag] of this.#lineAt(at).matchAll(/<\/?details\b/gi)) depth += tag[1] === '/' ? -1 : 1
-      if (depth <= 0) return this.#take(this.#next(at))
+      if (depth <= 0) return this.#take(this.#next(at), 'text')
     }
-    return this.growing && this.#take(this.text.length)
+    return this.growing && this.#take(this.text.length, 'text')
   }
 
-  #take(end: number): true {
+  /** Ends the current block, and adds the text up to `end` as another one. */
+  #take(end: number, kind: Block['kind']): true {
     this.#close(this.#at)
-    this.#blocks.push({ start: this.#at, source: copyOf(this.text, this.#at, end), kind: 'text' })
+    this.#add(this.#at, end, kind)
     this.#at = end
     return true
+  }
+
+  #add(start: number, end: number, kind: Block['kind']): void {
+    this.#blocks.push({ start, source: copyOf(this.text, start, end), kind })
   }
 
   /** Adds a line to the current block, or begins one with it. */
@@ -177,10 +188,7 @@ class Splitter {
   }
 
   #close(end: number): void {
-    if (this.#start !== -1) {
-      const kind = this.#shape === 'indented' ? 'code' : 'text'
-      this.#blocks.push({ start: this.#start, source: copyOf(this.text, this.#start, end), kind })
-    }
+    if (this.#start !== -1) this.#add(this.#start, end, this.#shape === 'indented' ? 'code' : 'text')
     this.#start = -1
     this.#blank = false
   }

@@ -1,4 +1,5 @@
 import type { Element, ElementContent, Nodes, Root } from 'hast'
+import { element, text } from './hast'
 
 /** The supported HTML tags; all others are text. */
 const tag = /<(\/?)(br|sub|sup|u|kbd|mark|ruby|rt|details|summary)((?<=details)[ \t]+open)?[ \t]*\/?>/gi
@@ -9,18 +10,16 @@ const roomy = new Set(['root', 'li', 'blockquote', 'details'])
 /** No real text nests deeper, and each level is a level of recursion in all later steps. */
 const maxDepth = 12
 
-interface Level {
-  readonly name: string
-  readonly source: string
-  readonly open: boolean
-  readonly children: ElementContent[]
-}
-
 interface Half {
   readonly type: 'open' | 'close'
   readonly name: string
   readonly source: string
+  /** Whether the tag has the attribute `open`. */
   readonly open: boolean
+}
+
+interface Level extends Omit<Half, 'type'> {
+  readonly children: ElementContent[]
 }
 
 type Piece = ElementContent | Half
@@ -72,12 +71,14 @@ function nest(all: readonly Piece[], parent: string, growing: boolean): ElementC
   /** Ends the innermost level: as an element, or as text if its tag is unpaired. */
   const end = (whole: boolean) => {
     const { name, source, open, children } = levels.pop() as Level
-    top().children.push(...(whole ? [element(name, children, open)] : [text(source), ...children]))
+    top().children.push(
+      ...(whole ? [element(name, children, open ? { open } : {})] : [text(source), ...children]),
+    )
   }
   for (const piece of all) {
     if (!isHalf(piece)) top().children.push(piece)
     else if (piece.type === 'open' && levels.length < maxDepth && fits(piece.name, top().name)) {
-      levels.push({ name: piece.name, source: piece.source, open: piece.open, children: [] })
+      levels.push({ ...piece, children: [] })
     } else if (piece.type === 'close' && levels.slice(1).some(({ name }) => name === piece.name)) {
       while (top().name !== piece.name) end(false)
       end(true)
@@ -90,12 +91,4 @@ function nest(all: readonly Piece[], parent: string, growing: boolean): ElementC
 function fits(name: string, parent: string): boolean {
   if (name === 'summary') return parent === 'details'
   return name !== 'details' || roomy.has(parent)
-}
-
-function text(value: string): ElementContent {
-  return { type: 'text', value }
-}
-
-function element(tagName: string, children: ElementContent[] = [], open = false): Element {
-  return { type: 'element', tagName, properties: open ? { open: true } : {}, children }
 }
