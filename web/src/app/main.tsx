@@ -10,7 +10,7 @@ import { forgetReload } from '@/lib/browser/reload'
 import { refuseStrayFiles } from '@/lib/browser/strayFiles'
 import { startTagManager } from '@/lib/browser/tagManager'
 import { ime } from '@/lib/ui/ime'
-import { followTheme } from '@/lib/ui/theme'
+import { applyTheme } from '@/lib/ui/theme'
 import { App } from './App'
 import { makeRouter } from './router'
 
@@ -22,7 +22,7 @@ const router = makeRouter()
 
 ime.watch(document)
 session.follow(window)
-followTheme(window)
+applyTheme(document.documentElement)
 refuseStrayFiles(window)
 followKeyboard(window)
 forgetReload(window)

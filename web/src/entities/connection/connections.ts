@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, call } from '@/lib/api'
+import { call, unlessGone } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 
 /** The key prefix of the connection queries in the query cache. */
@@ -24,10 +24,6 @@ export const connectionPolicyQuery = queryOptions({
  * already ended.
  */
 export async function endConnection(id: string, ofMember = false): Promise<void> {
-  try {
-    await call(ofMember ? 'endOrganizationConnection' : 'endConnection', { connection_id: id })
-  } catch (cause) {
-    if (!(cause instanceof ApiError && cause.status === 404)) throw cause
-  }
+  await unlessGone(call(ofMember ? 'endOrganizationConnection' : 'endConnection', { connection_id: id }))
   await reload(CONNECTIONS)
 }

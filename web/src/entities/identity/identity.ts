@@ -96,6 +96,11 @@ export async function endpointOf(record: TokenRecord): Promise<string> {
   return (await callApi('authType', { body, signal: AbortSignal.timeout(PATIENCE_MS) })).endpoint
 }
 
+/** One operation of the user pool for a signed-in user. */
+export async function callFor<T>(record: TokenRecord, action: string, body: object = {}): Promise<T> {
+  return call<T>(await endpointOf(record), action, { AccessToken: record.accessToken, ...body })
+}
+
 /** The tokens as they are stored. */
 export function tokensOf(result: AuthenticationResult): RefreshedTokens {
   return {

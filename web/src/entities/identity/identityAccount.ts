@@ -2,7 +2,7 @@ import { call as callApi } from '@/lib/api'
 import {
   type AuthAnswer,
   call,
-  endpointOf,
+  callFor,
   IdentityError,
   type Provider,
   tokensOf,
@@ -45,13 +45,19 @@ export async function signIn(
   password: string,
   { askFactor = false } = {},
 ): Promise<SignIn> {
-  const answer = await call<AuthAnswer>(provider.endpoint, 'InitiateAuth', {
-    AuthFlow: 'USER_PASSWORD_AUTH',
-    ClientId: provider.clientId,
-    AuthParameters: { USERNAME: username, PASSWORD: password },
-    ...(askFactor && { ClientMetadata: { TSUMUGI_ASK_FACTOR: 'true' } }),
-  })
-  return conclude(provider, username, answer)
+  const metadata = askFactor ? { ClientMetadata: { TSUMUGI_ASK_FACTOR: 'true' } } : {}
+  return conclude(provider, username, await sendPassword(provider, username, password, metadata))
+}
+
+function sendPassword(
+  { endpoint, clientId }: Provider,
+  username: string,
+  password: string,
+  more: object = {},
+): Promise<AuthAnswer> {
+  const parameters = { USERNAME: username, PASSWORD: password }
+  const body = { AuthFlow: 'USER_PASSWORD_AUTH', ClientId: clientId, AuthParameters: parameters, ...more }
+  return call<AuthAnswer>(endpoint, 'InitiateAuth', body)
 }
 
 /** Answers the challenge to choose a new password. */
@@ -130,10 +136,10 @@ export interface Factor {
 
 /** Reads the second factor. Null with a pool of AWS, where the settings do not support it. */
 export async function readFactor(record: TokenRecord): Promise<Factor | null> {
-  const answer = await call<{
+  const answer = await callFor<{
     UserMFASettingList?: string[]
     Tsumugi?: { RecoveryCodes: number; FactorRequired: boolean; Passkeys: number }
-  }>(await endpointOf(record), 'GetUser', { AccessToken: record.accessToken })
+  }>(record, 'GetUser')
   if (!answer.Tsumugi) return null
   return {
     enabled: (answer.UserMFASettingList ?? []).length > 0,
@@ -145,8 +151,7 @@ export async function readFactor(record: TokenRecord): Promise<Factor | null> {
 
 /** Requires the verified app at sign-ins, or removes it with the recovery codes. Needs the user's password. */
 export async function setFactor(record: TokenRecord, password: string, enabled: boolean): Promise<void> {
-  await call(await endpointOf(record), 'SetUserMFAPreference', {
-    AccessToken: record.accessToken,
+  await callFor(record, 'SetUserMFAPreference', {
     TsumugiPassword: password,
     SoftwareTokenMfaSettings: { Enabled: enabled, PreferredMfa: enabled },
   })
@@ -154,22 +159,15 @@ export async function setFactor(record: TokenRecord, password: string, enabled: 
 
 /** Checks the password of the signed-in user. */
 export async function confirmPassword(email: string, password: string): Promise<void> {
-  const way = await callApi('authType', { body: { email } })
-  await call(way.endpoint, 'InitiateAuth', {
-    AuthFlow: 'USER_PASSWORD_AUTH',
-    ClientId: way.client_id,
-    AuthParameters: { USERNAME: email, PASSWORD: password },
-  })
+  const { endpoint, client_id } = await callApi('authType', { body: { email } })
+  await sendPassword({ endpoint, clientId: client_id }, email, password)
 }
 
 /** Replaces the recovery codes. Needs the user's password, unless the session has just begun. */
 export async function createRecoveryCodes(record: TokenRecord, password?: string): Promise<string[]> {
-  const answer = await call<{ RecoveryCodes: string[] }>(
-    await endpointOf(record),
-    'TsumugiCreateRecoveryCodes',
-    { AccessToken: record.accessToken, TsumugiPassword: password },
-  )
-  return answer.RecoveryCodes
+  const body = { TsumugiPassword: password }
+  return (await callFor<{ RecoveryCodes: string[] }>(record, 'TsumugiCreateRecoveryCodes', body))
+    .RecoveryCodes
 }
 
 /** Requests a code for the address, which is sent if the address is known. */
@@ -194,11 +192,7 @@ export async function confirmForgotPassword(
 
 /** Changes the password of the signed-in user. */
 export async function changePassword(record: TokenRecord, previous: string, proposed: string): Promise<void> {
-  await call(await endpointOf(record), 'ChangePassword', {
-    PreviousPassword: previous,
-    ProposedPassword: proposed,
-    AccessToken: record.accessToken,
-  })
+  await callFor(record, 'ChangePassword', { PreviousPassword: previous, ProposedPassword: proposed })
 }
 
 /** Answers a challenge. A passkey names its user, so that there may be no user name. */

@@ -1,4 +1,4 @@
-import { type AuthAnswer, call, endpointOf, type Provider } from './identity'
+import { type AuthAnswer, call, callFor, type Provider } from './identity'
 import { type Challenge, conclude, type FactorHolder, respond, type SignIn } from './identityAccount'
 import type { TokenRecord } from './token'
 
@@ -49,11 +49,7 @@ export async function answerPasskey(
 
 /** Lists the passkeys. */
 export async function listPasskeys(record: TokenRecord): Promise<Passkey[]> {
-  const { Credentials } = await call<{ Credentials: Description[] }>(
-    await endpointOf(record),
-    'ListWebAuthnCredentials',
-    { AccessToken: record.accessToken },
-  )
+  const { Credentials } = await callFor<{ Credentials: Description[] }>(record, 'ListWebAuthnCredentials')
   return Credentials.map((one) => ({
     id: one.CredentialId,
     name: one.FriendlyCredentialName,
@@ -92,20 +88,12 @@ export async function createPasskey(endpoint: string, holder: FactorHolder, name
 
 /** Changes the name of a passkey. */
 export async function renamePasskey(record: TokenRecord, id: string, name: string): Promise<void> {
-  await call(await endpointOf(record), 'TsumugiRenameWebAuthnCredential', {
-    AccessToken: record.accessToken,
-    CredentialId: id,
-    TsumugiName: name,
-  })
+  await callFor(record, 'TsumugiRenameWebAuthnCredential', { CredentialId: id, TsumugiName: name })
 }
 
 /** Deletes a passkey. Needs the user's password. */
 export async function deletePasskey(record: TokenRecord, password: string, id: string): Promise<void> {
-  await call(await endpointOf(record), 'DeleteWebAuthnCredential', {
-    AccessToken: record.accessToken,
-    TsumugiPassword: password,
-    CredentialId: id,
-  })
+  await callFor(record, 'DeleteWebAuthnCredential', { TsumugiPassword: password, CredentialId: id })
 }
 
 /** A browser where sign-ins of the user skip the second factor. */
@@ -118,9 +106,9 @@ export interface TrustedDevice {
 
 /** Lists the trusted devices. */
 export async function listTrustedDevices(record: TokenRecord): Promise<TrustedDevice[]> {
-  const { Devices } = await call<{
+  const { Devices } = await callFor<{
     Devices: { DeviceKey: string; DeviceCreateDate: number; DeviceAttributes: { Value: string }[] }[]
-  }>(await endpointOf(record), 'ListDevices', { AccessToken: record.accessToken })
+  }>(record, 'ListDevices')
   return Devices.map((one) => ({
     key: one.DeviceKey,
     name: one.DeviceAttributes[0]?.Value ?? '',
@@ -130,5 +118,5 @@ export async function listTrustedDevices(record: TokenRecord): Promise<TrustedDe
 
 /** Ends the trust in a device. */
 export async function forgetDevice(record: TokenRecord, key: string): Promise<void> {
-  await call(await endpointOf(record), 'ForgetDevice', { AccessToken: record.accessToken, DeviceKey: key })
+  await callFor(record, 'ForgetDevice', { DeviceKey: key })
 }

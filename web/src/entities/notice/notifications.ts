@@ -1,6 +1,7 @@
 import { call, type Notification } from '@/lib/api'
 import { changeData, notificationsQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
+import { stopAll } from '@/lib/live/live'
 
 const { queryKey } = notificationsQuery
 
@@ -22,7 +23,7 @@ export async function markRead(ids: readonly string[]): Promise<void> {
 
 /** Applies the server's events about notices until the returned function is called. */
 export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => void {
-  const stops = [
+  return stopAll(
     live.on('notification', ({ notification, read, id }) => {
       if (notification !== undefined) put(notification)
       else if (read !== undefined) setRead(read)
@@ -32,10 +33,7 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
       if (unread && queryClient.isFetching({ queryKey }) === 0) void reload(queryKey)
     }),
     live.onMissed(() => void reload(queryKey)),
-  ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  )
 }
 
 // An edited notice keeps its read status.

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
+import { stopAll } from '@/lib/live/live'
 import { Throttle } from '@/lib/ui/scrollTrigger'
 
 /** The key prefix of everything about projects in the query cache. */
@@ -36,15 +37,12 @@ export const refreshSoon = refreshes.call
 
 /** followProjects loads projects again when the server reports a change, until the returned function is called. */
 export function followProjects(live: Pick<Live, 'on' | 'onMissed'>): () => void {
-  const stops = [
+  return stopAll(
     live.on('project', refreshSoon),
     live.on('thread', ({ thread }) => {
       if (thread === undefined || thread.project) refreshSoon()
     }),
     live.onMissed(refreshSoon),
     () => refreshes.cancel(),
-  ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  )
 }

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, call, type Page } from '@/lib/api'
+import { call, type Page, unlessGone } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 
 /** The key prefix of the share queries in the query cache. */
@@ -36,11 +36,7 @@ export async function shareThread(threadId: string, leaf: string): Promise<void>
 
 /** endShare ends a share. It succeeds if the share has already ended. */
 export async function endShare(shareId: string): Promise<void> {
-  try {
-    await call('endShare', { share_id: shareId })
-  } catch (cause) {
-    if (!(cause instanceof ApiError && cause.status === 404)) throw cause
-  }
+  await unlessGone(call('endShare', { share_id: shareId }))
   await reload(SHARES)
 }
 

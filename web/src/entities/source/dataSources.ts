@@ -4,6 +4,7 @@ import type { Uploaded } from '@/lib/api/dataSources'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
 import { changeData, ownUsageQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
+import { stopAll } from '@/lib/live/live'
 import { useDebounced } from '@/lib/ui/debounced'
 import { Deletions } from '@/lib/ui/deletions'
 import { toast } from '@/lib/ui/toast'
@@ -74,7 +75,7 @@ export function useSource(id: string) {
  * beyond the loaded part of the list comes with its page.
  */
 export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
-  const stops = [
+  return stopAll(
     live.on('data_source', ({ id, data_source }) => {
       if (data_source === undefined) drop([id])
       else take(data_source)
@@ -84,10 +85,7 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       void reload(ONE_SOURCE)
       void reload(FOUND_SOURCES)
     }),
-  ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  )
 }
 
 /**

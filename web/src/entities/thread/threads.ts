@@ -3,6 +3,7 @@ import { call, type Me, type Retention, type Thread, type ThreadEditRequest } fr
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
 import { meQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
+import { stopAll } from '@/lib/live/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
 import { formatNumber } from '@/lib/ui/numbers'
@@ -100,7 +101,7 @@ export function withTitle(thread: Thread, { text, updatedAt }: ThreadTitle): Thr
  * list comes with its page.
  */
 export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
-  const stops = [
+  return stopAll(
     live.on('thread', ({ id, thread }) => {
       void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
       void refreshLeaving()
@@ -114,10 +115,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       void reload(threadsQuery.queryKey)
       void reload(WAITING_CALLS)
     }),
-  ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  )
 }
 
 /** The ids of shared threads of other members, from events. */

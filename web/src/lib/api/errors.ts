@@ -69,6 +69,13 @@ export function asApiError(cause: unknown): Error {
   return new ApiError(NO_ANSWER, { detail: 'サーバーに接続できませんでした。' }, { cause })
 }
 
+/** unlessGone waits for the removal of something. It succeeds if that is already gone. */
+export async function unlessGone(removal: Promise<unknown>): Promise<void> {
+  await removal.catch((cause) => {
+    if (!(cause instanceof ApiError && cause.status === 404)) throw cause
+  })
+}
+
 /** errorMessage returns the server's message for a failed call; for another error it returns `fallback`. */
 export function errorMessage(cause: unknown, fallback = UNEXPLAINED): string {
   return cause instanceof ApiError ? cause.detail : fallback

@@ -1,11 +1,10 @@
 export {
   ApiError,
-  asApiError,
   errorMessage,
   errorsByField,
   firstErrorMessage,
   RequiredError,
-  readProblem,
+  unlessGone,
 } from './errors'
 export { type Arguments, call, type Operation } from './http'
 export { type Counted, listAll, type Page } from './pages'

@@ -1,4 +1,5 @@
-import { ApiError, asApiError, assertRequired, readProblem } from './errors'
+import { ApiError, assertRequired } from './errors'
+import { call } from './http'
 import type { Me } from './types'
 
 /** The URL for signing in at the organization's identity provider. After signing in, the browser opens `next`. */
@@ -14,14 +15,7 @@ export function oauth2Authorize(organizationId: string, next?: string | null, pr
 
 /** The owner of an id token that is not a session in this browser yet. A refusal ends no session. */
 export async function ownerOf(idToken: string): Promise<Me> {
-  let response: Response
-  try {
-    response = await fetch('/v1/me', { headers: { Authorization: `Bearer ${idToken}` }, cache: 'no-store' })
-  } catch (cause) {
-    throw asApiError(cause)
-  }
-  if (!response.ok) throw await readProblem(response)
-  return (await response.json()) as Me
+  return call('me', { token: idToken })
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { DataSource, Message, Notification, Proofread, Thread } from '../api'
+import { type Fields, isFields } from '../stream/fields'
 
 /**
  * A message in a live event: all fields but its text. It is a question or an answer in one of the user's own threads.
@@ -34,8 +35,6 @@ export type LiveType = keyof LiveEvents
 export type LiveFrame =
   | { readonly type: 'ready' }
   | { readonly [Type in LiveType]: { readonly type: Type } & LiveEvents[Type] }[LiveType]
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Decodes a frame of the socket; null for unknown types and malformed frames. */
 export function decodeFrame(data: unknown): LiveFrame | null {
@@ -81,10 +80,6 @@ function isNotice(value: unknown): boolean {
 /** isSource reports whether a value has the fields that the list of data sources needs. */
 function isSource(value: unknown): boolean {
   return hasId(value) && isText(value.filename) && isText(value.status) && isText(value.created_at)
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function hasId(value: unknown): value is Fields {

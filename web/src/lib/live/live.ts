@@ -32,6 +32,13 @@ export interface LiveDeps {
   readonly newId: () => string
 }
 
+/** stopAll returns a function that calls all functions. */
+export function stopAll(...stops: ReadonlyArray<() => void>): () => void {
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
 type Listeners = { readonly [Type in LiveType]: Set<(event: LiveEvents[Type]) => void> }
 
 /** A leader that is silent for this time is considered frozen. A visible tab replaces it. */

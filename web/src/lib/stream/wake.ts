@@ -8,19 +8,11 @@ export type WakeSource = (listener: (reason: WakeReason) => void) => () => void
 
 /** The browser's own events. */
 export const browserWake: WakeSource = (listener) => {
-  const online = () => listener('online')
-  const visible = () => {
-    if (document.visibilityState === 'visible') listener('visible')
-  }
-  const restored = (event: PageTransitionEvent) => {
-    if (event.persisted) listener('restored')
-  }
-  window.addEventListener('online', online)
-  window.addEventListener('pageshow', restored)
-  document.addEventListener('visibilitychange', visible)
-  return () => {
-    window.removeEventListener('online', online)
-    window.removeEventListener('pageshow', restored)
-    document.removeEventListener('visibilitychange', visible)
-  }
+  const controller = new AbortController()
+  const { signal } = controller
+  window.addEventListener('online', () => listener('online'), { signal })
+  window.addEventListener('pageshow', (event) => event.persisted && listener('restored'), { signal })
+  const onVisibility = () => document.visibilityState === 'visible' && listener('visible')
+  document.addEventListener('visibilitychange', onVisibility, { signal })
+  return () => controller.abort()
 }

@@ -38,13 +38,11 @@ export class LazyPart<T> {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
-
-  snapshot = (): T | null => this.#value
 }
 
 /** useLazyPart returns the chunk if it is loaded; otherwise null. It loads the chunk if needed. */
 export function useLazyPart<T>(part: LazyPart<T>, needed: boolean): T | null {
-  const value = useSyncExternalStore(part.subscribe, part.snapshot, part.snapshot)
+  const value = useSyncExternalStore(part.subscribe, () => part.value)
   useEffect(() => {
     // The text is readable without it; the next use retries.
     if (needed && value === null) part.load().catch(() => {})

@@ -1,40 +1,26 @@
 import { atom } from 'jotai'
 import { store } from '@/lib/ui/store'
+import { storedChoice } from './storedChoice'
 
 /** Theme is the user's theme; `system` follows the device. */
 type Theme = 'system' | 'light' | 'dark'
 
 // Also read by public/theme.js before the first paint.
-const KEY = 'tsumugiTheme'
-
-const chosen = atom<Theme>(readTheme())
+const choice = storedChoice('tsumugiTheme', ['light', 'dark'])
 
 /** The chosen theme. */
-export const themeAtom = atom((get) => get(chosen))
+export const themeAtom = atom((get): Theme => get(choice.atom) ?? 'system')
 
 /** setTheme sets the theme and stores it on this device. */
 export function setTheme(theme: Theme): void {
-  if (theme === 'system') localStorage.removeItem(KEY)
-  else localStorage.setItem(KEY, theme)
-  applyTheme(theme)
+  choice.set(theme === 'system' ? null : theme)
 }
 
-/** Follows the choice made in another tab. */
-export function followTheme(target: Window): () => void {
-  const onStorage = (event: StorageEvent) => {
-    if (event.key === KEY || event.key === null) applyTheme(readTheme())
-  }
-  target.addEventListener('storage', onStorage)
-  return () => target.removeEventListener('storage', onStorage)
-}
-
-function applyTheme(theme: Theme): void {
-  if (theme === 'system') delete document.documentElement.dataset.theme
-  else document.documentElement.dataset.theme = theme
-  store.set(chosen, theme)
-}
-
-function readTheme(): Theme {
-  const value = localStorage.getItem(KEY)
-  return value === 'light' || value === 'dark' ? value : 'system'
+/** applyTheme shows the page in the chosen theme, also after a choice in another tab. */
+export function applyTheme({ dataset }: HTMLElement): () => void {
+  return store.sub(themeAtom, () => {
+    const theme = store.get(themeAtom)
+    if (theme === 'system') delete dataset.theme
+    else dataset.theme = theme
+  })
 }

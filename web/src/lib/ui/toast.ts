@@ -50,18 +50,12 @@ export function offerUndo(message: string, undo: () => void): number {
 
 /** Removes a toast. */
 export function dismissToast(id: number): void {
-  store.set(
-    toasts,
-    store.get(toasts).filter((item) => item.id !== id),
-  )
+  store.set(toasts, (items) => items.filter((item) => item.id !== id))
 }
 
 /** Removes the toasts about a thread. */
 export function dismissToastsAbout(threadId: string): void {
-  store.set(
-    toasts,
-    store.get(toasts).filter((item) => item.threadId !== threadId),
-  )
+  store.set(toasts, (items) => items.filter((item) => item.threadId !== threadId))
 }
 
 /** Shows an error with やり直す. */
