@@ -60,23 +60,20 @@ export function FieldErrorText({ id, children }: { id?: string; children: ReactN
   )
 }
 
+/** fieldProps separates the properties of a field from those of its control. */
+function fieldProps<T extends FieldProps>({ label, hint, error, hideLabel, optional, ...control }: T) {
+  return { field: { label, hint, error, hideLabel, optional }, control }
+}
+
 /** A single-line field. */
-export function TextField({
-  label,
-  hint,
-  error,
-  hideLabel,
-  optional,
-  className,
-  onKeyDown,
-  ...rest
-}: FieldProps & ComponentPropsWithRef<'input'>) {
+export function TextField({ className, onKeyDown, ...rest }: FieldProps & ComponentPropsWithRef<'input'>) {
+  const { field, control } = fieldProps(rest)
   return (
-    <Field {...{ label, hint, error, hideLabel, optional }}>
+    <Field {...field}>
       {(ids) => (
         <input
           type="text"
-          {...rest}
+          {...control}
           {...ids}
           className={cx(styles.control, className)}
           onKeyDown={(event) => {
@@ -91,23 +88,20 @@ export function TextField({
 
 /** A password field, with a button to show the password. */
 export function PasswordField({
-  label,
-  hint,
-  error,
-  hideLabel,
   className,
   ...rest
 }: FieldProps & Omit<ComponentPropsWithRef<'input'>, 'type'>) {
+  const { field, control } = fieldProps(rest)
   const [shown, setShown] = useState(false)
   return (
-    <Field {...{ label, hint, error, hideLabel }}>
+    <Field {...field}>
       {(ids) => (
         <div className={styles.withButton}>
           <input
             autoCapitalize="off"
             autoCorrect="off"
             spellCheck={false}
-            {...rest}
+            {...control}
             {...ids}
             type={shown ? 'text' : 'password'}
             className={cx(styles.control, className)}
@@ -125,18 +119,11 @@ export function PasswordField({
 }
 
 /** A multi-line field that grows with its text. */
-export function TextArea({
-  label,
-  hint,
-  error,
-  hideLabel,
-  optional,
-  className,
-  ...rest
-}: FieldProps & ComponentPropsWithRef<'textarea'>) {
+export function TextArea({ className, ...rest }: FieldProps & ComponentPropsWithRef<'textarea'>) {
+  const { field, control } = fieldProps(rest)
   return (
-    <Field {...{ label, hint, error, hideLabel, optional }}>
-      {(ids) => <textarea {...rest} {...ids} className={cx(styles.control, className)} />}
+    <Field {...field}>
+      {(ids) => <textarea {...control} {...ids} className={cx(styles.control, className)} />}
     </Field>
   )
 }
@@ -148,21 +135,17 @@ interface Options {
 
 /** The browser's own select, which works best on phones. */
 export function Select({
-  label,
-  hint,
-  error,
-  hideLabel,
-  optional,
   className,
   options,
   children,
   ...rest
 }: FieldProps & Options & ComponentPropsWithRef<'select'>) {
+  const { field, control } = fieldProps(rest)
   return (
-    <Field {...{ label, hint, error, hideLabel, optional }}>
+    <Field {...field}>
       {(ids) => (
         <div className={styles.selectBox}>
-          <select {...rest} {...ids} className={cx(styles.control, className)}>
+          <select {...control} {...ids} className={cx(styles.control, className)}>
             {children}
             {options?.map(([value, name]) => (
               <option key={value} value={value}>

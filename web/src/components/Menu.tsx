@@ -96,6 +96,11 @@ function MenuPanel({ children, ...rest }: FloatingProps) {
   )
 }
 
+/** Item is the frame of a menu item. The menu's keys click it. */
+function Item({ className, ...rest }: ComponentPropsWithRef<'div'>) {
+  return <div {...rest} className={cx(styles.item, className)} tabIndex={-1} />
+}
+
 interface MenuItemProps {
   icon?: ReactNode
   danger?: boolean
@@ -113,17 +118,15 @@ export function MenuItem({ icon, danger = false, disabled = false, onSelect, chi
     close()
   }
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
-    <div
-      className={cx(styles.item, danger && styles.danger)}
+    <Item
+      className={danger ? styles.danger : undefined}
       role="menuitem"
-      tabIndex={-1}
       aria-disabled={disabled || undefined}
       onClick={choose}
     >
       {icon}
       {children}
-    </div>
+    </Item>
   )
 }
 
@@ -163,12 +166,9 @@ export function MenuChoice<T extends string>({
     <div role="group" aria-label={label}>
       <div className={styles.label}>{label}</div>
       {options.map((option) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
-        <div
+        <Item
           key={option.value}
-          className={styles.item}
           role="menuitemradio"
-          tabIndex={-1}
           aria-checked={option.value === value}
           onClick={() => onChange(option.value)}
         >
@@ -182,7 +182,7 @@ export function MenuChoice<T extends string>({
             option.label
           )}
           {option.value === value && <Check className={styles.check} size={16} aria-hidden />}
-        </div>
+        </Item>
       ))}
     </div>
   )
@@ -201,18 +201,11 @@ export function MenuSwitch({
   onChange: (on: boolean) => void
 }) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
-    <div
-      className={styles.item}
-      role="menuitemcheckbox"
-      tabIndex={-1}
-      aria-checked={on}
-      onClick={() => onChange(!on)}
-    >
+    <Item role="menuitemcheckbox" aria-checked={on} onClick={() => onChange(!on)}>
       {icon}
       {label}
       {on && <Check className={styles.check} size={16} aria-hidden />}
-    </div>
+    </Item>
   )
 }
 

@@ -7,6 +7,13 @@ export interface Locks {
   ): Promise<T>
 }
 
+/** The part of a BroadcastChannel that the app uses, with the messages of the tabs. */
+export interface TabChannel<News> {
+  onmessage: ((event: { readonly data: News }) => void) | null
+  postMessage(news: News): void
+  close(): void
+}
+
 /** The browser's locks, shared by all tabs; null if unsupported (an old browser, or an insecure context). */
 export function browserLocks(): Locks | null {
   return typeof navigator === 'undefined' || navigator.locks === undefined ? null : navigator.locks

@@ -1,4 +1,4 @@
-import type { Locks } from '@/lib/browser/locks'
+import type { Locks, TabChannel } from '@/lib/browser/locks'
 import type { WakeSource } from '../stream/wake'
 import type { LiveEvents, LiveFrame, LiveType } from './frames'
 import type { LiveSocket, SocketListener } from './socket'
@@ -12,12 +12,7 @@ export type TabNews =
   /** The response, to one tab or to all: whether the connection is ready. */
   | { readonly kind: 'state'; readonly ready: boolean; readonly to?: string }
 
-/** The part of a BroadcastChannel that is used. */
-export interface Channel {
-  onmessage: ((event: { readonly data: TabNews }) => void) | null
-  postMessage(news: TabNews): void
-  close(): void
-}
+export type Channel = TabChannel<TabNews>
 
 export interface LiveDeps {
   readonly connect: (listener: SocketListener) => Pick<LiveSocket, 'ready' | 'wake' | 'stop'>

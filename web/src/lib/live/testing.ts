@@ -1,3 +1,4 @@
+import type { TabChannel } from '@/lib/browser/locks'
 import type { WakeReason, WakeSource } from '../stream/wake'
 import type { Socket } from './socket'
 
@@ -46,18 +47,11 @@ export function fakeWake(): { wake: WakeSource; fire: (reason: WakeReason) => vo
   }
 }
 
-/** One tab's end of a channel. */
-interface End<News> {
-  onmessage: ((event: { readonly data: News }) => void) | null
-  postMessage(news: News): void
-  close(): void
-}
-
 /** fakeChannels returns the channel of one browser. The other tabs receive a tab's message a moment later. */
-export function fakeChannels<News>(): () => End<News> {
-  const ends = new Set<End<News>>()
+export function fakeChannels<News>(): () => TabChannel<News> {
+  const ends = new Set<TabChannel<News>>()
   return () => {
-    const end: End<News> = {
+    const end: TabChannel<News> = {
       onmessage: null,
       postMessage: (news) => {
         for (const other of ends) {

@@ -1,4 +1,4 @@
-import type { ToolCall } from '../api'
+import type { ToolCallApproval } from '../api'
 import { count, type Fields, fields, isFields, text } from './fields'
 import { decodeChange, decodeProofread, decodeProofreadText, type ProofreadPart } from './proofread'
 
@@ -47,14 +47,7 @@ export interface AnswerToolCall {
 }
 
 /** CallApproval is the state of a decision about a call. */
-export interface CallApproval {
-  readonly id: string
-  readonly state: NonNullable<ToolCall['approval']>['state']
-  readonly cause: NonNullable<ToolCall['approval']>['cause']
-  /** Of a refusal. */
-  readonly reason?: string
-  readonly expires_at: string
-}
+export type CallApproval = Readonly<ToolCallApproval>
 
 /** A passage of a document or a page of the web that the answer may cite as `[index]`. */
 export interface AnswerSource {

@@ -1,27 +1,16 @@
+import type { ProofreadChange, ProofreadRange } from '../api'
 import { count, type Fields, fields, text } from './fields'
 
 /** changeKinds are the kinds of changes, in the order of the list. */
 export const changeKinds = ['typo', 'variation', 'honorific', 'wordy', 'fact'] as const
 
-export type ChangeKind = (typeof changeKinds)[number]
+export type ChangeKind = Change['kind']
 
 /** A range of a text, in UTF-16 code units. */
-export interface TextRange {
-  readonly start: number
-  readonly end: number
-}
+export type TextRange = Readonly<ProofreadRange>
 
-/** Change is a proposed change to a text: it replaces `before` at its range. */
-export interface Change extends TextRange {
-  /** Starts at 1, in the order of publication. */
-  readonly id: number
-  readonly before: string
-  readonly after: string
-  readonly kind: ChangeKind
-  readonly reason: string
-  /** Only the author can decide it, so it is applied only if accepted. */
-  readonly question?: boolean
-}
+/** Change is a proposed change to a text: it replaces `before` at its range. The ids start at 1. */
+export type Change = Readonly<ProofreadChange>
 
 /** Proofreading is a text being proofread, with the results so far. */
 export interface Proofreading {

@@ -1,4 +1,4 @@
-import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
+import { type Atom, atom, type createStore } from 'jotai'
 import { type Answer, emptyAnswer } from './answer'
 import {
   Connection,
@@ -65,10 +65,7 @@ const stallMs = 4000
 const maxEnded = 32
 
 interface Entry {
-  readonly live: LiveAnswer
-  readonly text: PrimitiveAtom<string>
-  readonly reasoning: PrimitiveAtom<string>
-  readonly view: PrimitiveAtom<AnswerView>
+  readonly live: ReturnType<typeof newAnswer>
   readonly committer: FrameCommitter
   readonly send: Extract<StreamRequest, { kind: 'send' }> | null
   answer: Answer
@@ -186,14 +183,8 @@ export class AnswerStreams {
   }
 
   #add(key: string, send: Entry['send'], answer: Answer): Entry {
-    const text = atom('')
-    const reasoning = atom('')
-    const view = atom(viewOf(answer))
     const entry: Entry = {
-      live: { key, textAtom: text, reasoningAtom: reasoning, viewAtom: view },
-      text,
-      reasoning,
-      view,
+      live: newAnswer(key, answer),
       committer: new FrameCommitter(this.deps.frames, () => this.#commit(entry)),
       send,
       answer,
@@ -326,15 +317,16 @@ export class AnswerStreams {
 
   #commit(entry: Entry): void {
     const { store } = this.deps
+    const { textAtom, reasoningAtom, viewAtom } = entry.live
     const { text, reasoning, restart } = entry.answer
-    if (text !== store.get(entry.text)) this.#expect(entry)
+    if (text !== store.get(textAtom)) this.#expect(entry)
     const view = viewOf(entry.answer, entry)
     // A discarded text stays on the screen until its successor has begun.
     if (!restart) {
-      store.set(entry.text, text)
-      store.set(entry.reasoning, reasoning)
+      store.set(textAtom, text)
+      store.set(reasoningAtom, reasoning)
     }
-    if (!sameView(view, store.get(entry.view))) store.set(entry.view, view)
+    if (!sameView(view, store.get(viewAtom))) store.set(viewAtom, view)
   }
 
   /** Restarts the timer for more text. */
@@ -349,7 +341,7 @@ export class AnswerStreams {
   }
 
   #view(entry: Entry): AnswerView {
-    return this.deps.store.get(entry.view)
+    return this.deps.store.get(entry.live.viewAtom)
   }
 
   /** Closes a stream. Its text and cursor stay. */
@@ -425,7 +417,11 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
 
 /** awaitedAnswer returns a placeholder for an answer without a stream. */
 export function awaitedAnswer(key: string): LiveAnswer {
-  return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
+  return newAnswer(key, emptyAnswer)
+}
+
+function newAnswer(key: string, answer: Answer) {
+  return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(viewOf(answer)) }
 }
 
 function sameView(a: AnswerView, b: AnswerView): boolean {

@@ -1,4 +1,4 @@
-import type { Locks } from '@/lib/browser/locks'
+import type { Locks, TabChannel } from '@/lib/browser/locks'
 
 /** Releases a slot. Calling it again does nothing. */
 export type Release = () => void
@@ -23,12 +23,7 @@ export type SlotNews =
   /** A slot has become free. */
   | { readonly kind: 'free' }
 
-/** The part of a BroadcastChannel that is used. */
-export interface SlotChannel {
-  onmessage: ((event: { readonly data: SlotNews }) => void) | null
-  postMessage(news: SlotNews): void
-  close(): void
-}
+export type SlotChannel = TabChannel<SlotNews>
 
 export interface SlotsDeps {
   readonly locks: Locks
