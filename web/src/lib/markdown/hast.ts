@@ -34,7 +34,7 @@ export function replaceTexts(
   return children.flatMap((child) => (child.type === 'text' ? change(child) : [child]))
 }
 
-/** replaceMatches replaces the matches of a pattern in a text, except those for which `make` returns null. */
+/** replaceMatches replaces the matches of a pattern in a text by the results of `make`. Null keeps a match as text. */
 export function replaceMatches(
   node: Text,
   pattern: RegExp,
