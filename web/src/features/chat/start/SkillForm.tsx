@@ -108,6 +108,7 @@ export function SkillForm({
   const either = eitherOf(skill)
   const fields = inOrder(skill)
   const first = fields.find(({ type }) => type === 'text' || type === 'textarea')
+  const send = onCancel ? texts.send : texts.form.submit
 
   return (
     <form
@@ -161,10 +162,12 @@ export function SkillForm({
           variant="primary"
           size="lg"
           type="submit"
-          title={keys('mod', 'Enter')}
+          aria-label={send}
+          data-tip="top"
+          data-tip-keys={keys('mod', 'Enter')}
           disabled={locked || files.readiness === 'failed'}
         >
-          {onCancel ? texts.send : texts.form.submit}
+          {send}
         </Button>
       </div>
     </form>
