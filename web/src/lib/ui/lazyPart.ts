@@ -42,7 +42,8 @@ export class LazyPart<T> {
 
 /** useLazyPart returns the chunk if it is loaded; otherwise null. It loads the chunk if needed. */
 export function useLazyPart<T>(part: LazyPart<T>, needed: boolean): T | null {
-  const value = useSyncExternalStore(part.subscribe, () => part.value)
+  const snapshot = () => part.value
+  const value = useSyncExternalStore(part.subscribe, snapshot, snapshot)
   useEffect(() => {
     // The text is readable without it; the next use retries.
     if (needed && value === null) part.load().catch(() => {})
