@@ -24,9 +24,9 @@ var unwanted = regexp.MustCompile("スレッド|会話|やりとり|やり取り
 	"|検索する言葉|検索語をクリア|検索をやめる|スキル一覧へ|サインイン|サインアウト|再試行|もう一度試す|例）|1つ|しばらくして" +
 	"|ますか['\"`」]|しますか$" + `|(?:save|"message"): ['"]保存['"]|(?:end|confirm): '削除'`)
 
-// otherColon matches a colon of Latin text after a Japanese word or between two variables, and a full-width colon with
+// otherColon matches a colon of Latin text after a Japanese word or between two variables, and a full-width colon before
 // a space.
-var otherColon = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}ー）」］]:(?:\*\*)? |： |\}: \$\{`)
+var otherColon = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}ー）」］]:(?:\*\*)?(?:\s|$)|： |\}: \$\{`)
 
 // specified is the one text of the specification with three periods.
 const specified = "読み込み中..."
@@ -55,7 +55,7 @@ var otherTexts = map[string][]string{
 	"internal/skill/variables.go":                 nil,
 	"internal/slack/blocks.go":                    {"スレッド"},
 	"internal/slack/manifest.go":                  {"スレッド"},
-	"internal/webpage/webpage.go":                 {"会話"},
+	"internal/webpage/webpage.go":                 {"会話", "話:\n", "問:\n"},
 	"extension/src/lib/session.ts":                {"}: ${"}, // Errors in the log.
 	"extension/src/panel/conversation.ts":         {"}: ${"},
 	"docs/administration.md":                      {"スレッド"},
